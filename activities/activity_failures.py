@@ -18,6 +18,7 @@ from temporalio.exceptions import ApplicationError
 from activities.ports.git_errors import (
     BundleError,
     GitCommandError,
+    PrerequisiteMissingError,
     RefMovedError,
     RepositoryRefusedError,
     StateDamagedError,
@@ -35,6 +36,7 @@ _NEVER: dict[type[Exception], FailureType] = {
     SnapshotError: FailureType.SETUP_FAILED,
     ToolchainError: FailureType.SANDBOX_UNAVAILABLE,
     WorktreeDamagedError: FailureType.FENCED,
+    PrerequisiteMissingError: FailureType.BASE_LACKING,
     BundleError: FailureType.REPOSITORY_REFUSED,
     StateDamagedError: FailureType.STATE_DAMAGED,
 }

@@ -1,5 +1,8 @@
 """The base: exported once with the person's rights, imported on the host."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from temporalio import activity
@@ -7,21 +10,21 @@ from temporalio.exceptions import ApplicationError
 
 from activities.activity_failures import mapped
 from activities.gates.detection import detect_gates, files_to_read
-from activities.ports.blob_store_port import BlobStore
-from activities.ports.host_repository import CommitReader, SessionHistory
+from activities.ports.blob_store_port import BlobMissingError, StreamStore
+from activities.ports.git_errors import PrerequisiteMissingError
+from activities.ports.host_repository import CommitReader, HistoryImport, SessionHistory
 from activities.ports.user_repository import (
     AttributeRules,
-    BaseBundle,
     RepositoryFacts,
     UserRepository,
 )
 from activities.repository.checkout_copies import CopiedEntry, read_copies
 from activities.repository.copy_archive import packed
-from activities.repository.host_data import Host
+from activities.repository.host_data import Host, no_fail_point
 from activities.repository.repository_brief import SAYING, brief_of
 from activities.repository.repository_warnings import unfilled, warnings_of
-from workflows.contracts.host_contracts import ImportBase, ImportedBase
-from workflows.contracts.land_contracts import ExportBase
+from workflows.contracts.host_contracts import AwaitBase, AwaitedBase, ImportBase, ImportedBase
+from workflows.contracts.land_contracts import ExportBase, SendBase, SentBase
 from workflows.domain.ids import Commit, Digest
 from workflows.domain.repository import Base, CopiedFile
 from workflows.domain.session.session_config import WorktreeConfig
@@ -29,16 +32,42 @@ from workflows.errors import FailureType
 from workflows.policy.gates.pipe_faults import pipe_fault
 
 
-class ExportActivities:
-    """Activity `repository.export`, in role `land`."""
+@dataclass(frozen=True)
+class OwnPlace:
+    """A host's repository on this machine that belongs to the user of this process."""
 
-    def __init__(self, repository: UserRepository, store: BlobStore) -> None:
+    path: Path
+    name: str
+    """As in `SendBase.place`."""
+
+
+class ExportActivities:
+    """Activities `repository.export` and `repository.send`, in role `land`."""
+
+    def __init__(
+        self,
+        repository: UserRepository,
+        store: StreamStore,
+        own_place: Callable[[str], OwnPlace | None] = lambda _: None,
+        fail_point: Callable[[str], None] = no_fail_point,
+    ) -> None:
+        """Take the means.
+
+        Args:
+            repository: the person's.
+            store: where what the host needs is kept.
+            own_place: by key, the repository of a host that this process may write to as its
+                owner; None: there is none.
+            fail_point: called with `after-send`.
+        """
         self._repository = repository
         self._store = store
+        self._own_place = own_place
+        self._fail_point = fail_point
 
     @activity.defn(name="repository.export")
     async def export(self, request: ExportBase) -> Base:
-        """Check the person's repository and bundle the base; nothing there is changed.
+        """Check the person's repository and find the base; nothing there is changed.
 
         Raises:
             ApplicationError: RepositoryRefused, in words for a person.
@@ -47,18 +76,17 @@ class ExportActivities:
             facts = await self._repository.inspect(
                 Path(request.repository), request.base, request.session
             )
-            bundle = await self._repository.export(facts.root, facts.base)
+            known = await self._repository.names(facts.root, facts.base)
             excludes = await self._repository.excludes(facts.root)
             rules = await self._repository.attribute_rules(facts.root)
             copied = await self._copied(facts, request.worktree)
         return Base(
             repository=str(facts.root),
             key=facts.key,
-            bundle=await self._store.put(bundle.bundle),
-            names=await self._store.put(bundle.names) if bundle.names else None,
+            names=await self._store.put(known.names) if known.names else None,
             excludes=await self._store.put(excludes) if excludes else None,
             rules=await self._put(rules),
-            shallow=bundle.shallow,
+            shallow=known.shallow,
             commit=facts.base,
             tree=facts.tree,
             branch=facts.base_branch,
@@ -68,6 +96,25 @@ class ExportActivities:
             warnings=warnings_of(facts),
             unfilled=unfilled(facts),
         )
+
+    @activity.defn(name="repository.send")
+    async def send(self, request: SendBase) -> SentBase:
+        """Send the history that the host lacks: straight to its repository if it is here.
+
+        Raises:
+            ApplicationError: RepositoryRefused, where the history is not whole.
+        """
+        path, commit, known = Path(request.repository), request.commit, request.known
+        own = self._own_place(request.key)
+        with mapped():
+            if own is not None and own.name == request.place:
+                await self._repository.bring(path, commit, known, own.path)
+                sent = SentBase()
+            else:
+                bundle = partial(self._repository.send, path, commit, known)
+                sent = SentBase(bundle=await self._store.put_from(bundle))
+        self._fail_point("after-send")
+        return sent
 
     async def _put(self, rules: AttributeRules) -> Digest | None:
         if rules == AttributeRules():
@@ -90,17 +137,25 @@ class ExportActivities:
 
 
 class ImportActivities:
-    """Activity `repository.import`, in role `host`."""
+    """Activities `repository.await` and `repository.import`, in role `host`."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
+
+    @activity.defn(name="repository.await")
+    async def await_base(self, request: AwaitBase) -> AwaitedBase:
+        """Make the host's own repository if it is missing, and say what it lacks."""
+        with mapped():
+            found = await self._host.history(request.key).await_base(request.commit)
+        return AwaitedBase(is_there=found.is_there, known=found.known, place=found.place)
 
     @activity.defn(name="repository.import")
     async def import_base(self, request: ImportBase) -> ImportedBase:
         """Fill the host's own repository and look for gates.
 
         Raises:
-            ApplicationError: RepositoryRefused, where the disk is too small or the bundle is bad.
+            ApplicationError: RepositoryRefused, where the disk is too small or the bundle is bad;
+                BaseLacking, where the base did not come whole.
         """
         commits = self._host.commits(request.key)
         with mapped():
@@ -120,17 +175,28 @@ class ImportActivities:
         return ImportedBase(gates=gates, warnings=tuple(faults), brief=brief)
 
     async def _take_in(self, history: SessionHistory, request: ImportBase) -> None:
-        base = None
-        if not await history.has_base(request.commit):
-            data = await self._host.store.get(request.bundle)
-            base = BaseBundle(bundle=data, shallow=request.shallow)
-        await history.import_base(base, request.commit, request.session)
+        await self._import_history(history, request)
         if request.names is not None:
             await history.import_names(await self._host.store.get(request.names))
         told = request.excludes
         await history.import_excludes(b"" if told is None else await self._host.store.get(told))
         kept = b"{}" if request.rules is None else await self._host.store.get(request.rules)
         await history.import_rules(AttributeRules.model_validate_json(kept))
+
+    async def _import_history(self, history: SessionHistory, request: ImportBase) -> None:
+        asked = HistoryImport(request.commit, request.session, request.shallow)
+        if request.bundle is None or (await history.await_base(request.commit)).is_there:
+            await history.import_base(asked)
+        else:
+            try:
+                async with self._host.store.opened(request.bundle) as bundle:
+                    await history.import_base(replace(asked, bundle=bundle))
+            except BlobMissingError as error:
+                # Another session's import may have discarded the same bundle on another host.
+                raise PrerequisiteMissingError(f"{error}; send the base again") from error
+        self._host.fail_point("after-import")
+        if request.bundle is not None:
+            await self._host.store.discard(request.bundle)
 
 
 async def _read(

@@ -1,8 +1,8 @@
 """File locks between processes: held by a descriptor, so that the kernel frees them at death.
 
 By `flock`, and not by the library filelock: children must be able to inherit a lock, so that an
-orphan keeps it. The files hold nothing and are never deleted (deleting one that another process
-waits for would give two owners).
+orphan keeps it. The files hold nothing. Only a lock's holder may delete its file: another process
+that opened it before finds that the path no longer leads to it, and tries again.
 
 They are opened read-only: an inherited descriptor can then not be written, and no process can delay
 the opening with a lease. What is wrong with a file, its mode or content, is put right here.
@@ -42,6 +42,9 @@ class FileLock:
         except BlockingIOError:
             os.close(descriptor)
             return False
+        if not _is_at(self._path, descriptor):
+            os.close(descriptor)
+            return False
         self._descriptor = descriptor
         if os.fstat(descriptor).st_size:
             _emptied(self._path)
@@ -57,6 +60,14 @@ class FileLock:
         """Return the descriptor that holds the lock, for a child that must hold it too."""
         assert self._descriptor is not None, "the lock is not held"
         return self._descriptor
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    """Tell whether a path still leads to an open file."""
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def is_held(path: Path) -> bool:

@@ -17,7 +17,7 @@ from activities.ports.sandbox_port import Limits
 from activities.repository.host_data import Host
 from activities.setup_once.judged_tree import JudgedTree, judged_tree
 from activities.setup_once.place_stamps import stamp, stamps
-from workflows.contracts.host_contracts import RunGates
+from workflows.contracts.gate_contracts import RunGates
 from workflows.domain.gate import GateReport, GateResult, GateSpec
 from workflows.domain.ids import Digest
 from workflows.policy.gates.chosen_gates import Chosen, choose, in_order, spared

@@ -8,15 +8,15 @@ from temporalio import activity
 from activities.activity_failures import mapped
 from activities.ports.blob_store_port import BlobStore
 from activities.ports.git_errors import PrerequisiteMissingError
-from activities.ports.user_repository import Landed, LandOutcome, LandRequest, UserRepository
+from activities.ports.user_repository import Landed, LandRequest, UserRepository
 from activities.repository.host_data import no_fail_point
 from workflows.contracts.land_contracts import (
     DeliverBranch,
     Delivered,
+    DeliveryLacking,
     DeliveryOutcome,
     DeliveryRefused,
 )
-from workflows.domain.ids import Digest
 
 
 class LandingActivities:
@@ -36,8 +36,8 @@ class LandingActivities:
     async def deliver(self, request: DeliverBranch) -> DeliveryOutcome:
         """Bring the commits over and move the session's branch; no checkout is touched.
 
-        If the base was rewritten and collected as garbage since the session began, it is brought
-        back as well.
+        What the bundle builds on may be gone: a base that was rewritten and collected as garbage
+        since the session began. The caller then asks again, with the base.
         """
         branch = f"blueflame/{request.session}"
         land = LandRequest(
@@ -46,26 +46,14 @@ class LandingActivities:
             ref=f"refs/heads/{branch}",
             old=request.old,
             new=request.new,
+            base=b"" if request.base is None else await self._store.get(request.base),
         )
         with mapped():
-            outcome = await self._landed(land, request.base)
+            try:
+                outcome = await self._repository.land(land)
+            except PrerequisiteMissingError:
+                return DeliveryLacking()
         self._fail_point("after-land")
         if isinstance(outcome, Landed):
             return Delivered(branch=branch)
         return DeliveryRefused(reason=outcome.text)
-
-    async def _landed(self, request: LandRequest, base: Digest | None) -> LandOutcome:
-        try:
-            return await self._repository.land(request)
-        except PrerequisiteMissingError:
-            if base is None:
-                raise
-        whole = LandRequest(
-            path=request.path,
-            bundle=request.bundle,
-            ref=request.ref,
-            old=request.old,
-            new=request.new,
-            base=await self._store.get(base),
-        )
-        return await self._repository.land(whole)

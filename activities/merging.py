@@ -4,13 +4,16 @@ from temporalio import activity
 
 from activities.activity_failures import mapped
 from activities.ports.git_errors import RefMovedError
-from activities.ports.host_repository import Merged, MergePart, Rebase
+from activities.ports.host_repository import SessionHistory
+from activities.ports.merge_values import Merged, MergePart, Rebase
 from activities.repository.host_data import Host
 from activities.repository.merged_tree import merge_faults
 from activities.text.commit_subjects import with_short_subject
 from workflows.contracts.merging_contracts import (
     AdvanceBranch,
     Advanced,
+    BundleBranch,
+    BundledBranch,
     MergeCommits,
     MergeConflict,
     MergedCommits,
@@ -18,14 +21,14 @@ from workflows.contracts.merging_contracts import (
     RebasedWork,
     RebaseWork,
 )
-from workflows.domain.ids import Commit
+from workflows.domain.ids import Commit, Digest
 
 _TEXT_CHARACTERS = 4_000
 _PATHS_TOLD = 100
 
 
 class MergingActivities:
-    """Activities `merging.merge`, `merging.rebase` and `merging.advance`."""
+    """Activities `merging.merge`, `merging.rebase`, `merging.advance` and `merging.bundle`."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -76,7 +79,7 @@ class MergingActivities:
 
     @activity.defn(name="merging.advance")
     async def advance(self, request: AdvanceBranch) -> Advanced:
-        """Bundle what is new since the base, then move `refs/blueflame/<session>/merged`.
+        """Bundle what is new, if asked to, then move `refs/blueflame/<session>/merged`.
 
         The ref comes last: moved by an advance that then failed (a full disk), it would fence off
         every later one, for a merge that is made again is another commit.
@@ -91,8 +94,7 @@ class MergingActivities:
         ref = f"refs/blueflame/{request.session}/merged"
         old = None if request.old == request.base else request.old
         with mapped():
-            bundle = await history.bundle(request.new, request.base)
-            digest = await self._host.store.put(bundle)
+            bundle = await self._bundle(history, request.new, request.since)
             try:
                 await history.advance(ref, request.new, old)
             except RefMovedError:
@@ -101,7 +103,22 @@ class MergingActivities:
                     raise
                 return before
         self._host.fail_point("after-advance")
-        return Advanced(bundle=digest)
+        return Advanced(bundle=bundle)
+
+    @activity.defn(name="merging.bundle")
+    async def bundle(self, request: BundleBranch) -> BundledBranch:
+        """Bundle the branch for a repository that lacks more than the last wave's work."""
+        history = self._host.history(request.key)
+        with mapped():
+            data = await history.bundle(request.head, request.since)
+            return BundledBranch(bundle=await self._host.store.put(data))
+
+    async def _bundle(
+        self, history: SessionHistory, head: Commit, since: Commit | None
+    ) -> Digest | None:
+        if since is None:
+            return None
+        return await self._host.store.put(await history.bundle(head, since))
 
     async def _merged_before(self, request: AdvanceBranch, ref: str) -> Advanced | None:
         history = self._host.history(request.key)
@@ -109,8 +126,7 @@ class MergingActivities:
         head = await history.merged_before(ref, request.old, tree)
         if head is None:
             return None
-        bundle = await history.bundle(head, request.base)
-        return Advanced(bundle=await self._host.store.put(bundle), head=head)
+        return Advanced(bundle=await self._bundle(history, head, request.since), head=head)
 
 
 def _conflict(commit: Commit, paths: tuple[str, ...], lines: tuple[str, ...]) -> MergeConflict:

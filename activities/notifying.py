@@ -1,9 +1,8 @@
-"""Sending a message to every place that the person named, unless it is in their quiet hours.
+"""Sending messages to the places that the person named, unless it is in their quiet hours.
 
 The settings are read for each message: a correction counts at once, and no address is kept.
 """
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -16,12 +15,14 @@ from activities.ports.notification_port import (
     NotificationSettingsError,
     NotificationTarget,
 )
+from activities.repository.host_data import no_fail_point
 from workflows.contracts.land_contracts import (
+    FindTargets,
     NotificationHeld,
-    NotificationOutcome,
     NotificationSent,
     SendNotification,
-    TargetFault,
+    TargetsFound,
+    TargetsOutcome,
 )
 from workflows.domain.session.notification import Notification, TargetName
 from workflows.errors import FailureType
@@ -34,13 +35,14 @@ Targets = Mapping[TargetName, NotificationTarget]
 
 
 class NotificationActivities:
-    """Activity `notifications.send`, in role `land`."""
+    """Activities `notifications.targets` and `notifications.send`, in role `land`."""
 
     def __init__(
         self,
         read: Callable[[], NotificationSettings],
         targets: Callable[[NotificationSettings, Clock], Targets],
         clock: Clock,
+        fail_point: Callable[[str], None] = no_fail_point,
     ) -> None:
         """Use these functions.
 
@@ -48,50 +50,45 @@ class NotificationActivities:
             read: returns the person's settings, or raises `NotificationSettingsError`.
             targets: returns an adapter for each target.
             clock: returns now, in the person's time zone.
+            fail_point: called with `after-notify`.
         """
         self._read = read
         self._targets = targets
         self._clock = clock
+        self._fail_point = fail_point
+
+    @activity.defn(name="notifications.targets")
+    async def find(self, request: FindTargets) -> TargetsOutcome:
+        """Name the targets of a message, or say until when it must wait."""
+        settings = self._settings()
+        if (until := quiet_until(self._clock(), settings.quiet)) is not None:
+            _log.info("%r waits for the end of the quiet hours at %s", request.title, until)
+            return NotificationHeld(until=until)
+        return TargetsFound(targets=tuple(self._targets(settings, self._clock)))
 
     @activity.defn(name="notifications.send")
-    async def send(self, request: SendNotification) -> NotificationOutcome:
-        """Send a message to each target once, or say until when it must wait."""
+    async def send(self, request: SendNotification) -> NotificationSent:
+        """Send a message to one target, once."""
+        target = self._targets(self._settings(), self._clock).get(request.target)
+        if target is None:
+            return NotificationSent()  # the person removed it since: they want nothing there
+        fault = await tried(target, request.notification)
+        self._fail_point("after-notify")
+        if fault:
+            _log.warning("%s did not reach %r: %s", request.notification.id, request.target, fault)
+        return NotificationSent(fault=fault)
+
+    def _settings(self) -> NotificationSettings:
         try:
-            settings = self._read()
+            return self._read()
         except NotificationSettingsError as error:
             kind = FailureType.SETTINGS_INVALID
             raise ApplicationError(str(error)[:1_000], type=kind, non_retryable=True) from error
-        if (until := quiet_until(self._clock(), settings.quiet)) is not None:
-            return NotificationHeld(until=until)
-        return await self.send_now(settings, request)
-
-    async def send_now(
-        self, settings: NotificationSettings, request: SendNotification
-    ) -> NotificationSent:
-        """Send a message to each target once, also in quiet hours."""
-        wanted = {
-            name: target
-            for name, target in self._targets(settings, self._clock).items()
-            if request.targets is None or name in request.targets
-        }
-        reasons = await asyncio.gather(
-            *(_tried(target, request.notification) for target in wanted.values())
-        )
-        faults = tuple(
-            TargetFault(target=name, reason=reason[:300])
-            for name, reason in zip(wanted, reasons, strict=True)
-            if reason
-        )
-        for fault in faults:
-            _log.warning(
-                "%s did not reach %r: %s", request.notification.id, fault.target, fault.reason
-            )
-        return NotificationSent(faults=faults)
 
 
-async def _tried(target: NotificationTarget, notification: Notification) -> str:
-    """One target's failure must not keep the message from the others."""
+async def tried(target: NotificationTarget, notification: Notification) -> str:
+    """Send a message once; return why it did not arrive, or an empty text."""
     try:
-        return await target.send(notification)
+        return (await target.send(notification))[:300]
     except Exception as error:  # noqa: BLE001  (a service's plugin may raise anything)
         return f"internal error in the target ({type(error).__name__})"

@@ -24,6 +24,7 @@ from activities.ports.host_repository import (
     WorktreePlace,
     WorktreeStore,
 )
+from activities.ports.measures import measure
 from activities.ports.sandbox_port import Limits
 from activities.repository.host_data import Host, checkpoint_ref, workspace, worktree_name
 from activities.toolset.call_judgement import judge_call, judge_write
@@ -175,6 +176,7 @@ class ToolActivities:
         tip: Commit | None,
         seen: list[_Seen],
     ) -> ToolsOutcome:
+        began = self._clock()
         name = worktree_name(request.worktree)
         collected = await worktrees.collect(name)
         observations = _with_findings(tuple(each.observation for each in seen), collected.findings)
@@ -194,6 +196,7 @@ class ToolActivities:
         )
         commit = await worktrees.checkpoint(checkpoint)
         self._host.fail_point("after-update-ref")
+        measure("blueflame_checkpoint_seconds", self._clock() - began)
         return ToolsOutcome(
             observations=observations, checkpoint=commit, tree=collected.tree, folder=folder
         )

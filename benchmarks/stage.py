@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from temporalio.client import Client, WorkflowHandle
@@ -34,13 +35,14 @@ ROUTES = Routes(
 
 @asynccontextmanager
 async def stage(
-    playbook: Mapping[str, Any], models: int = 1
+    playbook: Mapping[str, Any], models: int = 1, more: Mapping[str, str] = MappingProxyType({})
 ) -> AsyncGenerator[tuple[Client, Path]]:
     """Run server and workers on a fresh data directory; yield a client and a scratch folder.
 
     Args:
         playbook: the content of a playbook.
         models: how many processes serve role `models`.
+        more: variables of the workers' environment.
     """
     with tempfile.TemporaryDirectory(prefix="blueflame-bench-") as name:
         folder = Path(name)
@@ -49,7 +51,7 @@ async def stage(
         script.write_text(json.dumps(playbook))  # JSON is YAML
         settings = Settings(data_dir=folder / "data", temporal_port=0, ui_port=0, playbook=script)
         roles = (Role.WORKFLOWS, *[Role.MODELS] * models, Role.HOST, Role.LAND)
-        supervisor = Supervisor(settings, _environment(), roles=roles)
+        supervisor = Supervisor(settings, {**_environment(), **more}, roles=roles)
         keeping = asyncio.create_task(supervisor.keep())
         try:
             await asyncio.wait_for(supervisor.workers_ready.wait(), 120)
@@ -113,8 +115,15 @@ def concurrency(develop: int, validation: int) -> Concurrency:
 
 def approving_scene() -> dict[str, Any]:
     """Return a reviewer that approves any task of the benchmarks, with valid evidence."""
-    cited = {"criterion": "1", "path": "src/d0/f0.txt", "line_start": 1, "line_end": 1}
-    verdict = {"approve": True, "summary": "good", "evidence": [{**cited, "quote": "file 0"}]}
+    evidence = {
+        "criterion": "1",
+        "path": "src/d0/f0.txt",
+        "line_start": 1,
+        "line_end": 1,
+        "quote": "file 0",
+        "unchanged_because": "the criterion asks for a file of the base",
+    }
+    verdict = {"approve": True, "summary": "good", "evidence": [evidence]}
     return {"role": "reviewer", "turns": [{"calls": [{"submit_verdict": verdict}]}]}
 
 

@@ -1,4 +1,4 @@
-"""Generate docs/configuration.md, docs/commands.md and the JSON Schema of `blueflame.yaml`.
+"""Generate docs/{configuration,commands,metrics}.md and the JSON Schema of `blueflame.yaml`.
 
 Commands are described by their own help. Names, values and defaults of the configuration come from
 the models that read them. The meanings of keys come from `starter.configuration.key_meanings`, and
@@ -23,7 +23,7 @@ from typer.cli import get_docs_for_click
 from typer.main import get_command
 
 from activities.gates import gitleaks
-from scripts.docs_text import COMMANDS, POLICY, RULES, TEXT, VARIABLES
+from scripts.docs_text import COMMANDS, METRICS, POLICY, RULES, TEXT, VARIABLES
 from starter import cli
 from starter.configuration import file_shape as file
 from starter.configuration import json_schema
@@ -32,6 +32,7 @@ from starter.configuration.key_meanings import MEANINGS
 from starter.configuration.written_values import flow, spelled
 from starter.console.program_name import NAME
 from workers.settings import Settings
+from workers.telemetry import metric_table
 from workflows.domain.agent.model_values import BUILT_IN
 from workflows.domain.agent.tool_policy import RULE_NAMES
 from workflows.domain.session.session_config import SessionConfig
@@ -233,11 +234,30 @@ def commands_page() -> str:
     return text.replace("\n\n", f"\n\n{COMMANDS}\n\n", 1).rstrip() + "\n"
 
 
+def metrics_page() -> str:
+    """Return docs/metrics.md."""
+    metrics = [
+        f"| `{each.name}` | {each.kind} | {', '.join(f'`{label}`' for label in each.labels)} "
+        f"| {each.meaning} |"
+        for each in metric_table.METRICS
+    ]
+    closed = {
+        name: ", ".join(f"`{value}`" for value in sorted(values))
+        for name, values in metric_table.CLOSED.items()
+    }
+    bounds = closed | {name: f"{most} names" for name, most in metric_table.MOST.items()}
+    labels = [f"| `{name}` | {bounds[name]} |" for name in sorted(bounds)]
+    head = ["| metric | kind | labels | meaning |", "|---|---|---|---|"]
+    last = ["", "## Labels", "", "| label | values |", "|---|---|"]
+    return "\n".join([METRICS, *head, *metrics, *last, *labels, ""])
+
+
 def main() -> int:
     """Write all files, or compare them with `--check`."""
     wanted = {
         "configuration.md": page(),
         "commands.md": commands_page(),
+        "metrics.md": metrics_page(),
         "blueflame.schema.json": json_schema.text(),
     }
     if "--check" not in sys.argv[1:]:

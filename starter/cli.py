@@ -16,6 +16,7 @@ from starter.commands import (
     codec,
     doctor,
     fast_forward_command,
+    health,
     init_and_config,
     inspection,
     log,
@@ -95,6 +96,7 @@ _GROUPS = (
     (demo_command.demo, doctor.doctor, init_and_config.init, models_command.models, up.up, run.run),
     (
         inspection.ls,
+        health.health,
         inspection.status,
         inspection.watch,
         inspection.task,

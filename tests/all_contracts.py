@@ -3,6 +3,7 @@
 from typing import Any
 
 from workflows.contracts import (
+    gate_contracts,
     host_contracts,
     land_contracts,
     merging_contracts,
@@ -12,7 +13,13 @@ from workflows.contracts.contract import Contract
 
 CONTRACTS: list[Contract[Any, Any]] = [
     value
-    for module in (land_contracts, host_contracts, merging_contracts, model_contracts)
+    for module in (
+        land_contracts,
+        host_contracts,
+        gate_contracts,
+        merging_contracts,
+        model_contracts,
+    )
     for value in vars(module).values()
     if isinstance(value, Contract)
 ]

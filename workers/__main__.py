@@ -21,6 +21,8 @@ from workers.settings import Settings
 from workers.worker_log import write_log_to
 
 if TYPE_CHECKING:
+    import logging
+
     from workers.worker_serving import Code
 
 
@@ -36,10 +38,10 @@ def main(arguments: Sequence[str] | None = None, code: "Code | None" = None) -> 
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     options = _parser().parse_args(arguments)
-    write_log_to(sys.stderr)
     try:
         roles = parse_roles(options.roles)
         settings = Settings.read()
+        write_log_to(sys.stderr, _form(settings))
         _claim_cgroup(roles, settings)
         _drop_root(roles, settings, arguments)
     except (UnknownRoleError, ValueError, PrivilegeError, DelegationError) as error:
@@ -48,6 +50,15 @@ def main(arguments: Sequence[str] | None = None, code: "Code | None" = None) -> 
     _allow_descriptors()
     asyncio.run(_serve(settings, roles, code, is_supervised=options.supervised))
     return 0
+
+
+def _form(settings: Settings) -> "logging.Formatter | None":
+    """Return what makes the lines of the log; None: the usual text."""
+    if settings.log == "text":
+        return None
+    from workers.telemetry.json_log import JsonLines
+
+    return JsonLines()
 
 
 def _parser() -> argparse.ArgumentParser:

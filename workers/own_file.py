@@ -4,6 +4,7 @@ Workers of role `land` read that section themselves, so that addresses with pass
 history and in no variable. All else of the file is read in `starter.configuration`.
 """
 
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +32,11 @@ def user_file() -> Path | None:
         return None
 
 
+def local_now() -> datetime:
+    """Return now, in the time zone of this machine; quiet hours are meant in it."""
+    return datetime.now().astimezone()
+
+
 def read_notifications() -> NotificationSettings:
     """Return the section `notifications` of the person's own file; without a file, no target.
 
@@ -44,4 +50,6 @@ def read_notifications() -> NotificationSettings:
         text = read_text_file(file, MAX_FILE_BYTES)
         return parse_document(_Section, text, str(file)).notifications
     except (OSError, TextFileError, DocumentError) as error:
-        raise NotificationSettingsError(f"{error}; correct it, then `blueflame notify`") from error
+        raise NotificationSettingsError(
+            f"{error}; correct it, then `blueflame notify --test`"
+        ) from error

@@ -99,6 +99,11 @@ class Settings(BaseSettings):
     """The keys that `providers` name, from the variables of the environment."""
     snapshot_bytes: int = Field(default=20 << 30, ge=0)
     """The space for results of set-ups on this host's disk; those in use are always kept."""
+    log: Literal["text", "json"] = "text"
+    """The form of a worker's log."""
+    metrics_address: str | None = Field(default=None, pattern=r"^[A-Za-z0-9.:\[\]_-]+:[0-9]{1,5}$")
+    """`host:port` where Prometheus scrapes the first role; the others have the next ports, in the
+    order workflows, models, host, land. Port 0: any free ones. None: metrics are not served."""
     fail_point: str | None = None
     """Where a crash test ends this process, once; set only by tests."""
     payload_keys: SecretStr | None = None

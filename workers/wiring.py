@@ -105,14 +105,16 @@ def host_activities(host: "Host") -> Sequence[Activity]:
     from activities.tool_batches import ToolActivities
     from activities.worktrees import WorktreeActivities
 
-    worktrees, reviews, merging = (
+    imports, worktrees, reviews, merging = (
+        ImportActivities(host),
         WorktreeActivities(host),
         ReviewActivities(host),
         MergingActivities(host),
     )
     return (
         HostActivities(host).claim,
-        ImportActivities(host).import_base,
+        imports.await_base,
+        imports.import_base,
         worktrees.prepare,
         worktrees.finish,
         worktrees.last,
@@ -124,6 +126,7 @@ def host_activities(host: "Host") -> Sequence[Activity]:
         merging.merge,
         merging.rebase,
         merging.advance,
+        merging.bundle,
     )
 
 
@@ -133,30 +136,23 @@ def _land(settings: Settings) -> Sequence[Activity]:
     from activities.adapters.git.user.branch_landing import GitUserRepository
     from activities.base_import import ExportActivities
     from activities.landing import LandingActivities
-    from workers.hosting.host_wiring import FailPoint, git_program, person_of
+    from workers.hosting.host_wiring import FailPoint, git_program, own_places, person_of
 
     repository = GitUserRepository(Git(git_program()), person_of(os.environ))
     store = LocalStore(settings.store_dir)
-    return (
-        ExportActivities(repository, store).export,
-        LandingActivities(
-            repository, store, FailPoint(settings.fail_point, settings.data_dir)
-        ).deliver,
-        notification_activities().send,
-    )
+    fail_point = FailPoint(settings.fail_point, settings.data_dir)
+    exports = ExportActivities(repository, store, own_places(settings), fail_point)
+    landing = LandingActivities(repository, store, fail_point)
+    messages = _notifications(fail_point)
+    return (exports.export, exports.send, landing.deliver, messages.find, messages.send)
 
 
-def notification_activities() -> "NotificationActivities":
-    """Return what sends messages; it reads the person's own configuration each time."""
-    from datetime import datetime
-
+def _notifications(fail_point: Callable[[str], None]) -> "NotificationActivities":
     from activities.adapters.notifiers.targets import targets_of
     from activities.notifying import NotificationActivities
-    from workers.own_file import read_notifications
+    from workers.own_file import local_now, read_notifications
 
-    return NotificationActivities(
-        read_notifications, targets_of, lambda: datetime.now().astimezone()
-    )
+    return NotificationActivities(read_notifications, targets_of, local_now, fail_point)
 
 
 _BUILDERS: Final[Mapping[Role, Sequence[Callable[[Settings], Sequence[Activity]]]]] = {

@@ -2,7 +2,7 @@
 
 import logging
 from logging.handlers import RotatingFileHandler
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 from workflows.policy.text.secret_patterns import without_secrets
 
@@ -19,8 +19,29 @@ class LosingFile(RotatingFileHandler):
         """Ignore a failed write: a log must neither stop nor flood the program that it is about."""
 
 
-def write_log_to(stream: TextIO) -> None:
-    """Send all records from level INFO to `stream`."""
-    handler = logging.StreamHandler(stream)
-    handler.setFormatter(_Redacting("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+class _CountingStream(logging.StreamHandler[TextIO]):
+    """Counts the lines that its stream refuses, and reports them nowhere else."""
+
+    lost: ClassVar[int] = 0
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002, N802 (the base class's)
+        """Count a failed write."""
+        _CountingStream.lost += 1
+
+
+def lost_lines() -> int:
+    """Return how many lines of this process's log could not be written."""
+    return _CountingStream.lost
+
+
+def write_log_to(stream: TextIO, form: logging.Formatter | None = None) -> None:
+    """Send all records from level INFO to `stream`.
+
+    Args:
+        stream: takes one line per record.
+        form: makes the lines; None: as text.
+    """
+    handler = _CountingStream(stream)
+    text = _Redacting("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler.setFormatter(text if form is None else form)
     logging.basicConfig(level=logging.INFO, handlers=[handler])

@@ -6,14 +6,17 @@ A host serves two queues: the shared one (any host may answer) and its own (need
 import asyncio
 import logging
 import os
+import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from temporalio.client import Client
-from temporalio.worker import Worker
+from temporalio.runtime import Runtime
+from temporalio.worker import Interceptor, Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from workers import wiring
@@ -21,6 +24,7 @@ from workers.hosting import data_layout
 from workers.roles import Role
 from workers.server.supervisor import GRACE, READY_LINE
 from workers.settings import Settings
+from workers.telemetry.worker_telemetry import telemetry
 from workers.temporal.connection import connect
 from workers.temporal.heartbeats import HeartbeatInterceptor
 from workers.temporal.orphaned_activities import Journal, JournalInterceptor, fail_orphans
@@ -34,8 +38,6 @@ _STICKY: Final = timedelta(seconds=3)
 _HEARTBEATS: Final = timedelta(seconds=5)
 """A cancellation reaches an activity with its next heartbeat, so a stop waits about this long."""
 _RETRY_SECONDS: Final = 1.0
-_COLLECTORS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-"""Variables that name a collector for traces."""
 _DEADLOCK_SECONDS: Final = 60
 _CONCURRENT_ACTIVITIES: Final = {Role.MODELS: 100, Role.HOST: 32, Role.LAND: 4, Role.WORKFLOWS: 10}
 """More than the sessions' own concurrency allows, and less than a machine's limit."""
@@ -75,23 +77,23 @@ async def serve(
         say: takes lines for a person and for the supervisor.
     """
     roles = [offer.role for offer in offered]
-    client = await _connect_patiently(settings, stop, say)
-    if client is None:
-        return
-    journal = await _journal(client, settings, roles)
-    workers = [w for offer in offered for w in _workers(client, offer, settings, journal)]
-    try:
-        async with asyncio.TaskGroup() as group:
-            running = [group.create_task(worker.run()) for worker in workers]
-            say(f"{READY_LINE}: {', '.join(roles)} ({client.service_client.config.target_host})")
-            group.create_task(_shut_down(stop, workers, running))
-            if Role.WORKFLOWS in roles and any(map(os.environ.get, _COLLECTORS)):
-                # Only now: without a collector its packages are not loaded.
-                from workers.telemetry.trace_export import export_traces
-
-                group.create_task(export_traces(client, settings.data_dir, stop))
-    finally:
-        journal.close()
+    with telemetry(settings, roles, os.environ, say) as told:
+        client = await _connect_patiently(settings, stop, say, told.runtime)
+        if client is None:
+            return
+        journal = await _journal(client, settings, roles)
+        measured = [*told.interceptors, JournalInterceptor(journal), HeartbeatInterceptor()]
+        workers = [w for offer in offered for w in _workers(client, offer, settings, measured)]
+        try:
+            async with asyncio.TaskGroup() as group:
+                running = [group.create_task(worker.run()) for worker in workers]
+                target = client.service_client.config.target_host
+                say(f"{READY_LINE}: {', '.join(roles)} ({target})")
+                group.create_task(_shut_down(stop, workers, running))
+                for job in told.jobs:
+                    group.create_task(job(client, stop))
+        finally:
+            journal.close()
 
 
 async def _shut_down(
@@ -103,12 +105,15 @@ async def _shut_down(
 
 
 async def _connect_patiently(
-    settings: Settings, stop: asyncio.Event, say: Callable[[str], None]
+    settings: Settings,
+    stop: asyncio.Event,
+    say: Callable[[str], None],
+    runtime: Runtime | None,
 ) -> Client | None:
     said = ""
     while not stop.is_set():
         try:
-            return await connect(settings)
+            return await connect(settings, runtime=runtime)
         except TemporalUnavailableError as error:
             if str(error) != said:
                 said = str(error)
@@ -128,28 +133,45 @@ async def _journal(client: Client, settings: Settings, roles: Sequence[Role]) ->
     return journal
 
 
-def _workers(client: Client, offer: Offer, settings: Settings, journal: Journal) -> list[Worker]:
+def _workers(
+    client: Client, offer: Offer, settings: Settings, interceptors: Sequence[Interceptor]
+) -> list[Worker]:
     if not offer.activities and not offer.workflows:
         return []
     task_queues = [str(offer.role)]
     if offer.role is Role.HOST:
         task_queues = [queues.HOST, queues.host_queue(data_layout.host_name(settings))]
-    return [patient(_worker(client, offer, task_queue, journal)) for task_queue in task_queues]
+    return [patient(_worker(client, offer, task_queue, interceptors)) for task_queue in task_queues]
 
 
-def _worker(client: Client, offer: Offer, task_queue: str, journal: Journal) -> Worker:
+def _worker(
+    client: Client, offer: Offer, task_queue: str, interceptors: Sequence[Interceptor]
+) -> Worker:
     return Worker(
         client,
+        identity=_identity(),
         task_queue=task_queue,
         workflows=offer.workflows,
         activities=offer.activities,
         workflow_runner=workflow_runner(),
-        interceptors=[JournalInterceptor(journal), HeartbeatInterceptor()],
+        interceptors=interceptors,
         max_concurrent_activities=_CONCURRENT_ACTIVITIES[offer.role],
         sticky_queue_schedule_to_start_timeout=_STICKY,
         graceful_shutdown_timeout=GRACE,
         max_heartbeat_throttle_interval=_HEARTBEATS,
     )
+
+
+def _identity() -> str:
+    """Name this process, its machine and its version, as the Web UI and `health` show them."""
+    return f"{os.getpid()}@{socket.gethostname()} blueflame/{_version()}"
+
+
+def _version() -> str:
+    try:
+        return version("blueflame")
+    except PackageNotFoundError:
+        return "source"
 
 
 def workflow_runner() -> SandboxedWorkflowRunner:

@@ -15,6 +15,7 @@ ApplicationError.type
 ├── InvalidRequest       not retried: this request was wrong
 ├── OutcomeUnknown       not retried: may be billed, so charged at its quote and asked again
 ├── WorkerLost           the worker died during the call: tools are retried, model calls are not
+├── BaseLacking          not retried as it is: the base is sent again, without exclusions
 ├── RepositoryRefused    the repository cannot be used as it is; the message says how to fix it
 ├── SandboxUnavailable   there is no sandbox on the host; the message says how to fix it
 ├── Fenced               a newer attempt or another checkpoint owns the worktree
@@ -41,6 +42,7 @@ class FailureType(StrEnum):
     INVALID_REQUEST = "InvalidRequest"
     OUTCOME_UNKNOWN = "OutcomeUnknown"
     WORKER_LOST = "WorkerLost"
+    BASE_LACKING = "BaseLacking"
     REPOSITORY_REFUSED = "RepositoryRefused"
     SANDBOX_UNAVAILABLE = "SandboxUnavailable"
     FENCED = "Fenced"
@@ -59,6 +61,7 @@ NEVER_RETRIED = (
     FailureType.PROMPT_BLOCKED,
     FailureType.INVALID_REQUEST,
     FailureType.OUTCOME_UNKNOWN,
+    FailureType.BASE_LACKING,
     FailureType.REPOSITORY_REFUSED,
     FailureType.SANDBOX_UNAVAILABLE,
     FailureType.FENCED,

@@ -97,6 +97,7 @@ class SessionLedger:
             committed_usd=grants.committed(self._accounts),
             settled_usd=grants.settled(self._accounts),
             burn_usd_per_minute=grants.burn_rate(self._accounts.samples, workflow.now()),
+            burn_limit_usd_per_minute=self._request.caps.burn_usd_per_minute,
         )
 
     def _is_long(self) -> bool:

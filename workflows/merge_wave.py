@@ -9,12 +9,21 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.agent_lifecycle import failure_text
 from workflows.cancellation import is_cancelled
-from workflows.contracts.host_contracts import gates_on, run_gates
-from workflows.contracts.land_contracts import DELIVER_BRANCH, DeliverBranch, Delivered
+from workflows.contracts.gate_contracts import gates_on, run_gates
+from workflows.contracts.land_contracts import (
+    DELIVER_BRANCH,
+    DeliverBranch,
+    Delivered,
+    DeliveryLacking,
+    DeliveryOutcome,
+    DeliveryRefused,
+)
 from workflows.contracts.merging_contracts import (
     ADVANCE_BRANCH,
+    BUNDLE_BRANCH,
     MERGE_COMMITS,
     AdvanceBranch,
+    BundleBranch,
     MergeCommits,
     MergeConflict,
     MergeOutcome,
@@ -50,6 +59,10 @@ class MergeWave:
     @workflow.run
     async def run(self, request: MergeRequest) -> MergeResult:
         """Merge the changesets that merge, return the others with notes, and deliver the branch.
+
+        What is delivered is bundled once a wave, and holds only what the person's repository lacks:
+        the cost of a wave depends on what it merges, not on what was merged before. The last
+        advance makes that bundle. A wave whose last changeset does not merge asks for it.
 
         If stopped, it still delivers the changesets merged so far: they were approved.
         """
@@ -163,6 +176,7 @@ class MergeWave:
             base=self._request.base,
             old=self._head,
             new=new,
+            since=self._since if changeset.id == self._request.queue[-1].id else None,
         )
         advanced = await ADVANCE_BRANCH.ask(
             advance, f"advance the session's branch to {changeset.id}", queue=grounds.host_queue
@@ -173,29 +187,59 @@ class MergeWave:
     async def _deliver(self) -> tuple[Commit | None, str | None, str]:
         """Move the branch in the person's repository; if refused, the work stays on the host."""
         before = self._request.delivered
-        if self._bundle is None:
+        if self._head == self._request.head:
             return before, self._branch(before), ""
-        deliver = DeliverBranch(
-            session=self._request.grounds.session,
-            repository=self._request.repository,
-            bundle=self._bundle,
-            old=before,
-            new=self._head,
-            base=self._request.base_bundle,
-        )
         try:
-            summary = "deliver the branch to the repository"
-            outcome = await DELIVER_BRANCH.ask(deliver, summary, is_last=True)
+            bundle = self._bundle or await self._bundled(self._head, self._since)
+            outcome = await self._delivered(bundle)
+            if isinstance(outcome, DeliveryLacking):
+                base = self._request.base
+                bundle = await self._bundled(self._head, base)
+                outcome = await self._delivered(bundle, await self._bundled(base, None))
         except ActivityError as error:
             if is_cancelled_exception(error) and is_cancelled():
                 raise
             return before, self._branch(before), failure_text(error)
-        if isinstance(outcome, Delivered):
-            return self._head, outcome.branch, ""
-        return before, self._branch(before), outcome.reason
+        match outcome:
+            case Delivered():
+                return self._head, outcome.branch, ""
+            case DeliveryRefused():
+                return before, self._branch(before), outcome.reason
+            case DeliveryLacking():
+                return before, self._branch(before), _LACKING
+
+    @property
+    def _since(self) -> Commit:
+        """The newest commit that the person's repository has of the branch."""
+        return self._request.delivered or self._request.base
+
+    async def _bundled(self, head: Commit, since: Commit | None) -> Digest:
+        grounds = self._request.grounds
+        bundle = BundleBranch(key=grounds.key, head=head, since=since)
+        what = "bundle what the repository lacks of the branch"
+        return (await BUNDLE_BRANCH.ask(bundle, what, grounds.host_queue, is_last=True)).bundle
+
+    async def _delivered(self, bundle: Digest, base: Digest | None = None) -> DeliveryOutcome:
+        deliver = DeliverBranch(
+            session=self._request.grounds.session,
+            repository=self._request.repository,
+            bundle=bundle,
+            old=self._request.delivered,
+            new=self._head,
+            base=base,
+        )
+        return await DELIVER_BRANCH.ask(
+            deliver, "deliver the branch to the repository", is_last=True
+        )
 
     def _branch(self, delivered: Commit | None) -> str | None:
         return f"blueflame/{self._request.grounds.session}" if delivered else None
+
+
+_LACKING = (
+    "the repository lacks commits that the branch builds on, although they were sent; `git fsck` "
+    "there tells more"
+)
 
 
 def _conflict_notes(conflict: MergeConflict) -> str:

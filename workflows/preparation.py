@@ -5,27 +5,33 @@ The gates run on the base before the planner costs anything: without gates no wo
 
 from typing import NamedTuple
 
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ActivityError, ApplicationError
 
+from workflows.contracts.gate_contracts import gates_on, run_gates
 from workflows.contracts.host_contracts import (
+    AWAIT_BASE,
     CLAIM_HOST,
     IMPORT_BASE,
+    AwaitBase,
+    AwaitedBase,
     ClaimHost,
     ImportBase,
-    gates_on,
-    run_gates,
+    ImportedBase,
 )
-from workflows.contracts.land_contracts import EXPORT_BASE, ExportBase
+from workflows.contracts.land_contracts import EXPORT_BASE, SEND_BASE, ExportBase, SendBase
 from workflows.contracts.model_contracts import RESOLVE_MODELS, ResolveModels
 from workflows.domain.agent.agent_values import AgentLimits
 from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.gate import GateReport
+from workflows.domain.ids import Digest
 from workflows.domain.plan import Plan
 from workflows.domain.repository import Base
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import SessionConfig
 from workflows.domain.session.session_state import Prepared, ResolvedRoutes, SessionState
 from workflows.domain.session.session_values import SessionRequest
+from workflows.errors import FailureType
+from workflows.failures import failure_type
 from workflows.policy.agent.agent_limits import limits_for
 from workflows.policy.agent.turn_decisions import FIXED_BYTES, max_output_tokens
 from workflows.policy.gates.green_rule import NOTHING_MERGES
@@ -56,15 +62,14 @@ async def prepare(request: SessionRequest) -> Preparation:
         base=request.base,
         worktree=request.config.worktree,
     )
-    base = await EXPORT_BASE.ask(export, "look at the repository and bundle the base")
+    base = await EXPORT_BASE.ask(export, "look at the repository and find the base")
     routes = await RESOLVE_MODELS.ask(
         ResolveModels(routes=request.config.routes, catalogue=request.config.catalogue),
         "pin the models and their prices",
     )
     _check_routes(routes, request.config)
     claim = await CLAIM_HOST.ask(_wish(request), "claim a host")
-    wanted = _import_of(request, base)
-    imported = await IMPORT_BASE.ask(wanted, "bring the base to the host", queue=claim.queue)
+    imported = await _imported(request, base, claim.queue)
     texts = (*base.warnings, *claim.warnings, *imported.warnings)
     warnings = [(NoticeKind.REPOSITORY, text) for text in texts]
     if not imported.gates:
@@ -86,11 +91,40 @@ async def prepare(request: SessionRequest) -> Preparation:
     return Preparation(prepared, tuple(warnings))
 
 
-def _import_of(request: SessionRequest, base: Base) -> ImportBase:
-    return ImportBase(
+async def _imported(request: SessionRequest, base: Base, queue: str) -> ImportedBase:
+    """Bring to the host what it lacks for the base; if that does not fit, the whole history."""
+    awaited = await AWAIT_BASE.ask(
+        AwaitBase(key=base.key, commit=base.commit), "look for the base on the host", queue=queue
+    )
+    try:
+        bundle = None if awaited.is_there else await _sent(request, base, awaited)
+        return await _import_of(request, base, bundle, queue)
+    except ActivityError as error:
+        if failure_type(error) != FailureType.BASE_LACKING:
+            raise
+    bundle = await _sent(request, base, AwaitedBase(is_there=False))
+    return await _import_of(request, base, bundle, queue)
+
+
+async def _sent(request: SessionRequest, base: Base, awaited: AwaitedBase) -> Digest | None:
+    send = SendBase(
+        session=request.session,
+        repository=base.repository,
+        key=base.key,
+        commit=base.commit,
+        known=awaited.known,
+        place=awaited.place,
+    )
+    return (await SEND_BASE.ask(send, "send the base to the host")).bundle
+
+
+async def _import_of(
+    request: SessionRequest, base: Base, bundle: Digest | None, queue: str
+) -> ImportedBase:
+    wanted = ImportBase(
         session=request.session,
         key=base.key,
-        bundle=base.bundle,
+        bundle=bundle,
         names=base.names,
         excludes=base.excludes,
         rules=base.rules,
@@ -100,6 +134,7 @@ def _import_of(request: SessionRequest, base: Base) -> ImportBase:
         disk_bytes=estimate_bytes(base.files, base.tree_bytes, request.config.concurrency),
         unfilled=base.unfilled,
     )
+    return await IMPORT_BASE.ask(wanted, "take in the base on the host", queue=queue)
 
 
 def _wish(request: SessionRequest) -> ClaimHost:

@@ -27,6 +27,7 @@ from workflows.domain.session.session_values import (
     SessionRequest,
     SessionResult,
     SessionView,
+    TaskCosts,
 )
 from workflows.domain.session.wave_values import ItemReport
 from workflows.domain.task import TaskRecord
@@ -35,6 +36,7 @@ from workflows.policy.gates.base_notices import base_refusal
 from workflows.policy.session import (
     decision_record,
     decisions,
+    effects,
     phase_changes,
     plan_edits,
     readiness,
@@ -43,15 +45,6 @@ from workflows.policy.session import (
     session_view,
     wave_outcomes,
     wave_requests,
-)
-from workflows.policy.session.effects import (
-    Answer,
-    Applied,
-    Effect,
-    PlanAgain,
-    SetCap,
-    Steer,
-    TellWaves,
 )
 from workflows.preparation import baseline, check_plan, prepare
 from workflows.running_waves import RunningWaves, finish_ledger, ledger_lost, set_cap, start_ledger
@@ -149,6 +142,11 @@ class SessionWorkflow:
         """One task in full."""
         record = next((each for key, each in self._state.records.items() if key == id), None)
         return record or f"there is no task {id!r} in this session"
+
+    @workflow.query
+    def costs(self) -> TaskCosts:
+        """What the ended agents of each task cost."""
+        return session_view.costs(self._state)
 
     @workflow.query
     def agents(self) -> AgentSettings:
@@ -318,7 +316,7 @@ class SessionWorkflow:
         await self._waves.stop_void(self._state)
         self._show()
 
-    def _judge(self, sent: decisions.Sent) -> Applied:
+    def _judge(self, sent: decisions.Sent) -> effects.Applied:
         return decisions.apply(self._state, self._config, sent, workflow.now())
 
     def _answered(self, update_id: str) -> DecisionOutcome | None:
@@ -336,20 +334,20 @@ class SessionWorkflow:
             entry.accept(outcome)
         await self._apply(applied)
 
-    async def _apply(self, applied: Applied) -> None:
+    async def _apply(self, applied: effects.Applied) -> None:
         self._state = applied.state
         for effect in applied.effects:
             await self._effect(effect)
 
-    async def _effect(self, effect: Effect) -> None:
+    async def _effect(self, effect: effects.Effect) -> None:
         match effect:
-            case Steer() | Answer():
+            case effects.Steer() | effects.Answer():
                 await self._waves.say(effect)
-            case TellWaves():
+            case effects.TellWaves():
                 await self._waves.tell(effect)
-            case SetCap():
+            case effects.SetCap():
                 await set_cap(self._request.ledger_id, CapChanged(usd=effect.usd))
-            case PlanAgain():
+            case effects.PlanAgain():
                 self._wants_new_plan = True
 
     # --- the end -----------------------------------------------------------------------------
@@ -375,9 +373,11 @@ class SessionWorkflow:
             while (entry := self._inbox.take()) is not None:
                 self._state = phase_changes.too_late(self._state, entry.sent.name, workflow.now())
                 entry.refuse("the session was ending already: this changed nothing")
-            if (is_over := workflow.all_handlers_finished)():
+            if workflow.all_handlers_finished():
                 return
-            await workflow.wait_condition(lambda: bool(self._inbox) or is_over())
+            await workflow.wait_condition(
+                lambda: bool(self._inbox) or workflow.all_handlers_finished()
+            )
 
     def _end(self, reason: str) -> None:
         """Mark what is not done."""

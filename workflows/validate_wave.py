@@ -16,14 +16,13 @@ from workflows.agent_lifecycle import (
     start_agent,
 )
 from workflows.cancellation import end_if_cancelled, is_cancelled
+from workflows.contracts.gate_contracts import gates_on, run_gates
 from workflows.contracts.host_contracts import (
     CHECK_EVIDENCE,
     READ_DIFF,
     CheckEvidence,
     DiffText,
     ReadDiff,
-    gates_on,
-    run_gates,
 )
 from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome
 from workflows.domain.agent.model_values import ModelFacts, Role

@@ -2,9 +2,9 @@
 
 `LocalStore` writes each blob once under its digest, durably (written aside, flushed, renamed), and
 checks the digest on every read. The directory determines who may write: files and folders inside
-get its mode and, if the process may change owners, its owner. The store never deletes;
-`blob_expiry` does, based on the time of a blob's last put. `MemoryStore` keeps nothing beyond the
-process.
+get its mode and, if the process may change owners, its owner. Only what carried a base is deleted
+when it has arrived; for all else there is `blob_expiry`, by a blob's last put. `MemoryStore` keeps
+nothing beyond the process.
 """
 
 import asyncio
@@ -12,11 +12,16 @@ import hashlib
 import os
 import re
 import secrets
+import tempfile
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import IO, Final
 
 from activities.ports.blob_store_port import BlobMissingError
 from workflows.domain.ids import Digest
 
+_PART_BYTES: Final = 1 << 20
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -44,6 +49,26 @@ class MemoryStore:
         except KeyError:
             raise BlobMissingError(f"no blob {digest!r} in memory") from None
 
+    async def put_from(self, write: Callable[[int], Awaitable[None]]) -> Digest:
+        """Keep what `write` writes; see the port."""
+        with tempfile.TemporaryFile() as file:
+            await write(file.fileno())
+            file.seek(0)
+            return await self.put(file.read())
+
+    @asynccontextmanager
+    async def opened(self, digest: Digest) -> AsyncGenerator[int]:
+        """Open a blob; see the port."""
+        data = await self.get(digest)
+        with tempfile.TemporaryFile() as file:
+            file.write(data)
+            file.seek(0)
+            yield file.fileno()
+
+    async def discard(self, digest: Digest) -> None:
+        """Forget a blob; see the port."""
+        self.lose(digest)
+
     def lose(self, digest: Digest) -> None:
         """Forget a blob, as a disk does; a missing blob is not an error."""
         self._blobs.pop(digest, None)
@@ -65,6 +90,39 @@ class LocalStore:
     async def get(self, digest: Digest) -> bytes:
         """Return the bytes under `digest`, checked; see the port."""
         return await asyncio.to_thread(self._read, digest)
+
+    async def put_from(self, write: Callable[[int], Awaitable[None]]) -> Digest:
+        """Store what `write` writes, in bounded memory; see the port."""
+        aside = self._directory / f".{secrets.token_hex(8)}.new"
+        try:
+            with self._made(aside) as file:
+                await write(file.fileno())
+                os.fsync(file.fileno())
+                digest = await asyncio.to_thread(_digest_in, file.fileno())
+            folder = self.path(digest).parent
+            await asyncio.to_thread(self._folder, folder)
+            aside.replace(folder / digest)
+        finally:
+            aside.unlink(missing_ok=True)
+        await asyncio.to_thread(_flush, folder)
+        return digest
+
+    @asynccontextmanager
+    async def opened(self, digest: Digest) -> AsyncGenerator[int]:
+        """Open a blob, checked in bounded memory; see the port."""
+        path = self.path(digest)
+        try:
+            file = path.open("rb")
+        except FileNotFoundError:
+            raise BlobMissingError(f"no blob {digest!r} in {str(self._directory)!r}") from None
+        with file:
+            if await asyncio.to_thread(_digest_in, file.fileno()) != digest:
+                raise BlobMissingError(f"the file {str(path)!r} does not hold what its name says")
+            yield file.fileno()
+
+    async def discard(self, digest: Digest) -> None:
+        """Delete a blob; see the port."""
+        await asyncio.to_thread(self.path(digest).unlink, missing_ok=True)
 
     def path(self, digest: Digest) -> Path:
         """Return the path of the blob `digest`, whether it exists or not.
@@ -110,12 +168,18 @@ class LocalStore:
         return True
 
     def _write_aside(self, path: Path, data: bytes) -> None:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            self._hand_over(descriptor, 0o666)
+        with self._made(path) as file:
             file.write(data)
             file.flush()
-            os.fsync(descriptor)
+            os.fsync(file.fileno())
+
+    @contextmanager
+    def _made(self, path: Path) -> Generator[IO[bytes]]:
+        """Make a file aside, for the store's users; after the block it is closed."""
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "r+b") as file:
+            self._hand_over(descriptor, 0o666)
+            yield file
 
     def _folder(self, folder: Path) -> None:
         """Make a fan-out folder that never has a narrower mode than its final one."""
@@ -155,6 +219,16 @@ def open_made(folder: Path) -> int:
         os.close(descriptor)
         raise PermissionError(f"{str(folder)!r} was made here and belongs to another now")
     return descriptor
+
+
+def _digest_in(descriptor: int) -> Digest:
+    """Return the digest of an open file from its start, and leave the file at its start."""
+    digest = hashlib.sha256()
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    while part := os.read(descriptor, _PART_BYTES):
+        digest.update(part)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return Digest(digest.hexdigest())
 
 
 def _flush(folder: Path) -> None:

@@ -72,6 +72,7 @@ class GitCommandError(GitError):
 
     def __init__(self, arguments: tuple[str, ...], code: int, stderr: str) -> None:
         super().__init__(f"git {' '.join(arguments)!r} ended with {code}: {stderr.strip()[:2000]}")
+        self.arguments = arguments
         self.code = code
         self.stderr = stderr
 

@@ -4,18 +4,20 @@
     SessionHistory   bases, task commits, merges, refs
     CommitReader     files of a commit, and the differences between two
 
-It exchanges only bundles with the user's repository, and runs no hook, filter or driver.
+It exchanges only bundles and packs with the user's repository, and runs no hook, filter or driver.
 """
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field
 
-from activities.ports.user_repository import AttributeRules, BaseBundle
+from activities.ports.merge_values import MergeOutcome, MergePart, Rebase, Rebased
+from activities.ports.user_repository import AttributeRules
 from workflows.domain.ids import Commit, SessionId, TaskId, Tree
 from workflows.policy.review.diff_rules import AddedLines, ChangedFile
 
@@ -95,61 +97,6 @@ class TaskCommit(BaseModel, frozen=True, extra="forbid"):
     when: datetime
 
 
-class MergePart(BaseModel, frozen=True, extra="forbid"):
-    """One commit to merge, with the message for its merge commit."""
-
-    commit: Commit
-    message: str
-
-
-class Merged(BaseModel, frozen=True, extra="forbid"):
-    """All parts merged."""
-
-    kind: Literal["merged"] = "merged"
-    commit: Commit
-    tree: Tree
-    heads: tuple[Commit, ...]
-    """The head after each part, in order; the last is `commit`."""
-
-
-class Conflict(BaseModel, frozen=True, extra="forbid"):
-    """The first part that does not merge; nothing was changed."""
-
-    kind: Literal["conflict"] = "conflict"
-    head: Commit
-    """The commit that it should be merged into: all earlier parts, merged."""
-    commit: Commit
-    kinds: tuple[str, ...]
-    """Git's names: `contents`, `modify/delete`, `rename/rename` …, and `markers` for Blue Flame's
-    own; sorted."""
-    paths: tuple[str, ...]
-    messages: tuple[str, ...]
-
-
-MergeOutcome = Merged | Conflict
-
-
-class Rebase(BaseModel, frozen=True, extra="forbid"):
-    """Work to move from one base onto another."""
-
-    base: Commit
-    """The new base."""
-    work: Commit
-    work_base: Commit
-    message: str
-    when: datetime
-
-
-class Rebased(BaseModel, frozen=True, extra="forbid"):
-    """The work as one commit on the new base; conflicting files hold conflict markers."""
-
-    commit: Commit
-    paths: tuple[str, ...] = ()
-    """Where the two sides conflict."""
-    messages: tuple[str, ...] = ()
-    """One for each of these paths: what both sides did, and the resulting content."""
-
-
 class WorktreePlace(BaseModel, frozen=True, extra="forbid"):
     """The location of a worktree, for a sandbox."""
 
@@ -159,6 +106,30 @@ class WorktreePlace(BaseModel, frozen=True, extra="forbid"):
     """The bare repository; only Blue Flame writes it."""
     state: Path
     """A folder for the worktree's state, outside every sandbox; it may not exist yet."""
+
+
+@dataclass(frozen=True)
+class HistoryImport:
+    """A base to take in."""
+
+    commit: Commit
+    session: SessionId
+    shallow: tuple[Commit, ...] = ()
+    """Where a shallow clone's history ends."""
+    bundle: int | None = None
+    """The descriptor of its bundle; None if its objects are there already."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """How a host waits for a base."""
+
+    is_there: bool
+    """Its history is complete here: nothing has to be sent."""
+    known: tuple[Commit, ...] = ()
+    """Commits whose history is complete here."""
+    place: str | None = None
+    """What names the repository on its machine; None: nothing does."""
 
 
 class WorktreeStore(Protocol):
@@ -256,22 +227,16 @@ class WorktreeStore(Protocol):
 class SessionHistory(Protocol):
     """The commits and refs of the sessions: their base, task commits, merges."""
 
-    async def has_base(self, commit: Commit) -> bool:
-        """Say whether `commit` was imported before, so that its bundle is not needed."""
+    async def await_base(self, commit: Commit) -> Waiting:
+        """Make the repository if it is missing, and say what it lacks for a base."""
         ...
 
-    async def import_base(
-        self, base: BaseBundle | None, commit: Commit, session: SessionId
-    ) -> None:
-        """Import a base and name it `refs/blueflame/<session>/base`.
-
-        Args:
-            base: its bundle; None only if `has_base(commit)`.
-            commit: the base.
-            session: the session of the base.
+    async def import_base(self, asked: HistoryImport) -> None:
+        """Take a base in and name it `refs/blueflame/<session>/base`.
 
         Raises:
-            BundleError: the bundle does not hold `commit` and all that it needs.
+            PrerequisiteMissingError: not all of it has arrived; have it sent whole.
+            BundleError: a whole bundle does not hold the base and all that it needs.
             RefMovedError: the session already has another base.
         """
         ...
@@ -329,8 +294,8 @@ class SessionHistory(Protocol):
         """Return the commit after `old` on a ref's first parents that has this tree, if any."""
         ...
 
-    async def bundle(self, ref: str, base: Commit) -> bytes:
-        """Bundle the commits of a ref or commit that are not in `base`."""
+    async def bundle(self, ref: str, since: Commit | None) -> bytes:
+        """Bundle the commits of a ref or commit that are not in `since`; None: all of them."""
         ...
 
 

@@ -1,8 +1,8 @@
 """The activities' port to the user's repository, with the user's rights (role `land`).
 
-It exchanges only bundles with the session's repository on the host (`host_repository`). It runs
-nothing that the repository names: no hook, no filter, no driver. The one exception is the user's
-own filters at a fast-forward that the user asked for.
+It exchanges only bundles and packs with the session's repository on the host (`host_repository`).
+It runs nothing that the repository names: no hook, no filter, no driver. The one exception is the
+user's own filters at a fast-forward that the user asked for.
 """
 
 from pathlib import Path
@@ -54,14 +54,13 @@ class IgnoredFile(BaseModel, frozen=True, extra="forbid"):
     """Why it must not be copied; None: nothing that its kind and name would tell."""
 
 
-class BaseBundle(BaseModel, frozen=True, extra="forbid"):
-    """The base with its history, as bytes of a git bundle."""
+class BaseNames(BaseModel, frozen=True, extra="forbid"):
+    """What belongs to a base beside its history."""
 
-    bundle: bytes
     names: bytes = b""
     """A bundle of its tags and remote-tracking names; empty if there are none."""
     shallow: tuple[Commit, ...] = ()
-    """The boundary of a shallow clone: these commits' parents are not in the bundle."""
+    """The boundary of a shallow clone: these commits' parents are not there."""
 
 
 class AttributeRules(
@@ -169,8 +168,34 @@ class UserRepository(Protocol):
         """
         ...
 
-    async def export(self, path: Path, commit: Commit) -> BaseBundle:
-        """Return only `commit` and its history, as a bundle.
+    async def names(self, path: Path, commit: Commit) -> BaseNames:
+        """Return the names of `commit` and its history, and where it ends."""
+        ...
+
+    async def send(self, path: Path, commit: Commit, known: tuple[Commit, ...], sink: int) -> None:
+        """Write a bundle of only `commit` and its history to a descriptor.
+
+        Args:
+            path: the repository.
+            commit: the base.
+            known: commits that the receiver has, with their history.
+            sink: an empty file.
+
+        Raises:
+            PartialCloneError: objects are missing.
+        """
+        ...
+
+    async def bring(
+        self, path: Path, commit: Commit, known: tuple[Commit, ...], bare: Path
+    ) -> None:
+        """Store the objects of `commit` and its history in a repository of this machine and user.
+
+        Args:
+            path: the repository to read from.
+            commit: the base.
+            known: commits that the receiver has, with their history.
+            bare: the host's repository; no ref of it moves.
 
         Raises:
             PartialCloneError: objects are missing.

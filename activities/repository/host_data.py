@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from activities.ports.baseline_port import BaselineStore
-from activities.ports.blob_store_port import BlobStore
+from activities.ports.blob_store_port import StreamStore
 from activities.ports.host_repository import (
     CommitReader,
     HostRepository,
@@ -41,7 +41,7 @@ class Host:
 
     name: str
     queue: str
-    store: BlobStore
+    store: StreamStore
     sandbox: Sandbox
     repository: Callable[[str], HostRepository]
     """Opens the own repository of a key; makes nothing yet."""

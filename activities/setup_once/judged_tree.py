@@ -8,7 +8,7 @@ from activities.gates.execution import Checkout
 from activities.repository.host_data import Host, workspace
 from activities.setup_once.set_up import SetUpTree
 from activities.setup_once.setup_commands import SetUp
-from workflows.contracts.host_contracts import RunGates
+from workflows.contracts.gate_contracts import RunGates
 from workflows.domain.ids import Tree
 
 

@@ -6,9 +6,11 @@ finds the snapshot. The commands' processes also hold the lock, so it is free on
 have ended. Changes outside ignored paths are dropped, because they would look like an agent's work.
 """
 
+import time
 from collections.abc import Mapping
 
 from activities.ports.host_repository import WorktreePlace, WorktreeStore
+from activities.ports.measures import measure
 from activities.ports.snapshot_port import Snapshot, SnapshotRecord
 from activities.repository.copy_archive import write_copied
 from activities.repository.host_data import Host, workspace
@@ -68,7 +70,10 @@ class SetUpTree:
             self._is_in_place = True
             await write_copied(self._host.store, place.path, self._order.copied)
             tree = workspace(place, self._order.environment, writable=True)
-            return await run_commands(self._host.sandbox, tree, self._order, hold)
+            began = time.monotonic()
+            notices = await run_commands(self._host.sandbox, tree, self._order, hold)
+            _measured(began)
+            return notices
         self._is_mounted = layering.kind == "mounted"
         self._snapshot = await self._shared(place)
         return self._snapshot.record.notices
@@ -101,7 +106,9 @@ class SetUpTree:
             found = (each for each in self._host.snapshots.find(key) if fits(each.record, entries))
             kept = next(found, None)
             self.was_kept = kept is not None
+            began = time.monotonic()
             snapshot = kept or await self._made(key, entries, fence)
+            _measured(None if self.was_kept else began)
             await self._give(snapshot, place)
         return snapshot
 
@@ -136,6 +143,15 @@ class SetUpTree:
         )
         ignored = await self._worktrees.ignored_paths(name)
         return await self._host.snapshots.keep(key, place.path, ignored, record)
+
+
+def _measured(began: float | None) -> None:
+    """Measure one tree that was set up. Args: `began`: when its commands did; None: none ran."""
+    if began is None:
+        measure("blueflame_setups_total", by="snapshot")
+    else:
+        measure("blueflame_setups_total", by="commands")
+        measure("blueflame_setup_seconds", time.monotonic() - began)
 
 
 def _dropped(strays: tuple[bytes, ...]) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ async def cleanup(
     ] = "30d",
     json: JsonOption = False,
 ) -> ExitCode:
-    """Remove data of ended sessions: worktrees, refs, blobs, logs."""
+    """Remove data of ended sessions: worktrees, refs, blobs, histories, logs."""
     from starter.console import json_output
     from starter.machine.cleanup_request import clean_up
     from starter.machine.engine import connected, read_settings
@@ -59,6 +59,7 @@ def lines(cleaned: "Cleaned") -> "Iterator[str]":
     yield f"  repositories  {host.repositories:>6}  {known}"
     yield f"  set-ups       {host.snapshots:>6}  {_size(host.snapshot_bytes)}"
     yield f"  blobs         {host.blobs:>6}  {_size(host.blob_bytes)}"
+    yield f"  histories     {cleaned.histories:>6}"
     yield f"  logs          {cleaned.logs:>6}  {_size(cleaned.log_bytes)}"
     yield f"in all {_size(cleaned.size_bytes)}; of {cleaned.open_sessions} open sessions nothing"
     for name in host.busy:

@@ -9,7 +9,7 @@ import typer
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.program_name import program
-from starter.console.terminal import command, write
+from starter.console.terminal import can_fill_the_screen, command, write
 from starter.input.session_options import (
     JsonOption,
     LinesOption,
@@ -73,16 +73,23 @@ async def watch(
         bool,
         typer.Option("--wait", help="Without a terminal: keep waiting when a decision is needed."),
     ] = False,
+    plain: Annotated[
+        bool,
+        typer.Option("--plain", help="On a terminal: lines and questions instead of full screen."),
+    ] = False,
     json: LinesOption = False,
 ) -> ExitCode:
-    """Follow a session until it ends, and ask you for approvals."""
+    """Follow a session until it ends, full-screen on a terminal, and decide there."""
     from starter.follow.watching import Watch
+    from starter.live.live_watch import watch_live
     from starter.machine.engine import read_settings
     from starter.views import worker_words
     from workers.server.supervisor import read_state
 
     sessions, found = await one_session(session, json=json)
     try:
+        if can_fill_the_screen() and not (plain or json):
+            return await watch_live(sessions, found)
         return await Watch(sessions, found, patient=wait, json=json).follow()
     except asyncio.CancelledError:
         if not json:
@@ -118,15 +125,20 @@ async def task(
 
 
 @command
-async def diff(
+async def diff(  # noqa: PLR0913 (each option is one)
     changeset: Annotated[
         str | None, typer.Argument(help="The changeset's id. Default: the only one that waits.")
     ] = None,
     session: SessionOption = None,
+    task: Annotated[str | None, typer.Option(help="Only the diff of this task.")] = None,
+    file: Annotated[str | None, typer.Option(help="Only the diff of this file.")] = None,
     *,
+    side_by_side: Annotated[
+        bool, typer.Option("--side-by-side", help="Old lines left, new lines right.")
+    ] = False,
     json: JsonOption = False,
 ) -> ExitCode:
-    """Print the diff of a changeset."""
+    """Print the diff of a changeset; on a terminal, in a pager."""
     from starter.console import json_output
     from starter.follow import changeset_diff
     from starter.machine.engine import read_settings
@@ -136,12 +148,14 @@ async def diff(
     view = await sessions.view(found)
     chosen = _chosen(view, changeset)
     diffs = await changeset_diff.diffs_of(sessions, found, chosen, read_settings())
+    comments = await changeset_diff.comments_of(sessions, found, diffs)
+    diffs = changeset_diff.selected(diffs, task, file)
     if json:
-        tasks = [{"id": task, "diff": text} for task, text in diffs.items()]
+        tasks = [{"id": each, "diff": text} for each, text in diffs.items()]
         return json_output.write_object(
-            **safety_labels.document(view), changeset=chosen, tasks=tasks
+            **safety_labels.document(view), changeset=chosen, tasks=tasks, comments=comments
         )
-    changeset_diff.show(view, chosen, diffs)
+    changeset_diff.show(view, chosen, diffs, comments, side_by_side=side_by_side)
     return ExitCode.COMPLETE
 
 

@@ -293,7 +293,7 @@ async def _request(
     from starter.machine import repository_look
     from starter.machine.engine import read_settings
     from starter.sessions.sent_decisions import decider
-    from starter.sessions.session_client import make_id
+    from starter.sessions.short_ids import make_id
     from workflows.domain.session.session_values import SessionRequest
 
     goal, plan = await read_goal_and_plan(options.goal, options.file, options.plan)

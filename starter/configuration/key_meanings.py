@@ -156,6 +156,6 @@ MEANINGS: Final = {
     "notifications.webhooks.NAME.secret_file": "file with the key of the signature; only its owner "
     "may read it",
     "notifications.quiet_hours": "hours in which no message is sent, in the time zone of your "
-    "machine: `\"22:00-07:00\"`. What is still waiting at their end is told then",
+    'machine: `"22:00-07:00"`. What is still waiting at their end is told then',
 }
 """By dotted key; `NAME` stands for a name that the person gives."""

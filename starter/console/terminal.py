@@ -74,6 +74,11 @@ def is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
+def can_fill_the_screen() -> bool:
+    """Tell whether a full-screen view can be shown: all three streams are a terminal."""
+    return is_interactive() and sys.stderr.isatty()
+
+
 def make_streams_forgiving() -> None:
     """Write characters that an ASCII locale cannot show as escapes, instead of failing."""
     for stream in (sys.stdout, sys.stderr):

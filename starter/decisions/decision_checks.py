@@ -4,6 +4,8 @@ An approval names exactly what it approves. A stale, unknown or settled subject 
 and nothing is sent. The session checks again, because its state may change in the meantime.
 """
 
+from collections.abc import Sequence
+
 from pydantic import BaseModel
 
 from starter.console.command_errors import CommandError
@@ -12,6 +14,7 @@ from starter.sessions.open_questions import Ask, ChangesetAsk, PlanAsk
 from starter.sessions.shown_session import ShownSession
 from starter.views import session_words
 from workflows.domain.ids import ChangesetId
+from workflows.domain.line_comment import LineComment
 from workflows.domain.session.session_values import (
     ApproveChangeset,
     ApprovePlan,
@@ -106,30 +109,36 @@ def changeset(session: ShownSession, wanted: str, digest: str | None) -> Changes
     return ChangesetAsk(found.id, found.digest)
 
 
-def approval(ask: Ask, by: str, *, by_rule: bool = False) -> tuple[str, BaseModel]:
+def approval(
+    ask: Ask, by: str, *, by_rule: bool = False, comments: Sequence[LineComment] = ()
+) -> tuple[str, BaseModel]:
     """Return the signal that approves, and its content.
 
     Args:
         ask: what to approve.
         by: who decides.
         by_rule: a decisions file decides, without a person's look.
+        comments: on lines of a changeset.
     """
     match ask:
         case PlanAsk():
             return "approve_plan", ApprovePlan(by=by)
         case ChangesetAsk(id, digest):
             return "approve_changeset", ApproveChangeset(
-                id=id, digest=digest, by=by, by_rule=by_rule
+                id=id, digest=digest, by=by, by_rule=by_rule, comments=tuple(comments)
             )
 
 
-def rejection(ask: Ask, reason: str, by: str) -> tuple[str, BaseModel]:
+def rejection(
+    ask: Ask, reason: str, by: str, comments: Sequence[LineComment] = ()
+) -> tuple[str, BaseModel]:
     """Return the signal that rejects, and its content: the notes for the agents."""
     match ask:
         case PlanAsk():
             return "reject_plan", RejectPlan(notes=reason, by=by)
         case ChangesetAsk(id, _):
-            return "reject_changeset", RejectChangeset(id=id, reason=reason, by=by)
+            content = RejectChangeset(id=id, reason=reason, by=by, comments=tuple(comments))
+            return "reject_changeset", content
 
 
 def _check_open(session: ShownSession) -> None:

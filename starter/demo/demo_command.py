@@ -118,7 +118,7 @@ def _request(
     played: "Stage", settings: "Settings", pacing: Literal["wave", "flow"]
 ) -> "SessionRequest":
     from starter.configuration.model_routes import PLAYBOOK_ROUTES
-    from starter.sessions.session_client import make_id
+    from starter.sessions.short_ids import make_id
     from workflows.domain.session.session_config import Pacing, SessionConfig
     from workflows.domain.session.session_values import SessionRequest
 

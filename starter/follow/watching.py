@@ -155,11 +155,21 @@ class Watch:
                     )
                 )
             if now.outcome:
-                _write(session_words.status(now, self._program))
-                code = await self._end(now)
-                await self._offer_fast_forward(now)
-                return code
+                return await self.conclude(now, has_decided=self._has_asked)
             await self._ask(now)
+
+    async def conclude(self, now: ShownSession, *, has_decided: bool) -> ExitCode:
+        """Report how a session ended, and return the exit code.
+
+        Args:
+            now: its last view.
+            has_decided: a person decided here, so that the fast-forward is offered too.
+        """
+        _write(session_words.status(now, self._program))
+        code = await self._end(now)
+        if has_decided:
+            await self._offer_fast_forward(now)
+        return code
 
     def _picture(self, now: ShownSession, size: tuple[int, int]) -> list[str]:
         width, height = size
@@ -234,7 +244,7 @@ class Watch:
 
     async def _offer_fast_forward(self, now: ShownSession) -> None:
         """Ask a person who answered before whether to move their branch too, if it can move."""
-        if not self._has_asked or now.outcome != "complete" or now.branch is None:
+        if now.outcome != "complete" or now.branch is None:
             return
         way = await fast_forward_offer.open_way(Path(now.repository), now.session)
         if way is None:

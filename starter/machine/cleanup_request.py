@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Final
 from pydantic import BaseModel
 from temporalio.client import Client, WorkflowExecution
 
+from starter.machine.ended_histories import delete_histories
 from starter.machine.helper_processes import ask
-from workers.hosting.session_cleaning import CleaningReport, CleaningRequest, began_at
+from workers.hosting.session_cleaning import (
+    CleaningReport,
+    CleaningRequest,
+    began_at,
+    is_removable,
+)
 from workers.server.supervisor import read_state
 
 if TYPE_CHECKING:
@@ -24,6 +30,8 @@ _PREFIX: Final = "session/"
 _LEFT_BEHIND: Final = frozenset({"SessionLedger", "SessionNotifier"})
 _BEFORE_ITS_START: Final = timedelta(days=1)
 """A session's input is stored before the session starts, and clocks differ."""
+_STARTING: Final = timedelta(minutes=1)
+"""The same, if no session is open that could have begun on another machine."""
 
 
 class Cleaned(BaseModel, frozen=True, extra="forbid"):
@@ -36,6 +44,8 @@ class Cleaned(BaseModel, frozen=True, extra="forbid"):
     host: CleaningReport
     logs: int
     log_bytes: int
+    histories: int = 0
+    """Workflows that the bundled server forgets; 0 on any other server."""
 
     @property
     def size_bytes(self) -> int:
@@ -57,6 +67,10 @@ async def clean_up(
     before = now - older_than
     request = await _request(client, now, before, dry_run=dry_run)
     report = await ask("workers.hosting.session_cleaning", settings, request, CleaningReport)
+    histories = 0
+    if not settings.has_external_server:
+        gone = {each for each in request.ended if is_removable(each, request)}
+        histories = await delete_histories(client, gone, dry_run=dry_run)
     logs = _logs(settings, before, dry_run=dry_run)
     return Cleaned(
         dry_run=dry_run,
@@ -65,6 +79,7 @@ async def clean_up(
         host=report,
         logs=len(logs),
         log_bytes=sum(logs),
+        histories=histories,
     )
 
 
@@ -86,13 +101,14 @@ async def _request(
     running = [each for each in running if each.id not in left]
     starts = [each.start_time.astimezone(UTC) for each in running]
     # A continuation has a later start; the session's id holds the first one.
-    starts += filter(None, (began_at(_session(each)) for each in running))
+    kept = [session for session, end in ended.items() if end >= before]
+    starts += filter(None, map(began_at, (*map(_session, running), *kept)))
     return CleaningRequest(
         now=now,
         before=before,
         open=frozenset(_session(each) for each in running if each.id.startswith(_PREFIX)),
         ended=ended,
-        blobs_before=min(starts, default=now) - _BEFORE_ITS_START,
+        blobs_before=min(starts) - _BEFORE_ITS_START if starts else now - _STARTING,
         dry_run=dry_run,
     )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from starter.machine.helper_processes import ask
 from starter.machine.machine_checks import Check
-from starter.sessions.session_client import make_id
+from starter.sessions.short_ids import make_id
 
 if TYPE_CHECKING:
     from activities.projects.proposal import Proposal

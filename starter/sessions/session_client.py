@@ -5,8 +5,6 @@ the workflow's memo and result. Nothing is rendered here.
 """
 
 import asyncio
-import secrets
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, timedelta
@@ -30,8 +28,9 @@ from temporalio.service import RPCError, RPCStatusCode
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.sessions.provider_waits import provider_waits
+from starter.sessions.running_agents import Work, work_of
 from starter.sessions.sent_decisions import GONE, execute
-from starter.sessions.short_ids import fits, too_short
+from starter.sessions.short_ids import fits, make_id, too_short
 from starter.sessions.shown_session import ProviderWait, SessionSummary, ShownSession
 from starter.sessions.turn_history import Turns
 from starter.sessions.worker_presence import has_workers
@@ -65,21 +64,6 @@ _BUSY_QUERY: Final = timedelta(seconds=15)
 _UNANSWERED: Final = {RPCStatusCode.CANCELLED, RPCStatusCode.DEADLINE_EXCEEDED}
 _GLANCE_SECONDS: Final = 2.0
 """The most time that a list waits for the sessions that it shows."""
-_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
-
-
-def make_id(now: float | None = None, chance: int | None = None) -> SessionId:
-    """Return a new session's id: 26 characters, sorted by time, as a lower-case ULID.
-
-    Made here, because a library's ids are upper case and would save only these three lines.
-
-    Args:
-        now: seconds since 1970; None: the current time.
-        chance: 80 random bits; None: from the system.
-    """
-    milliseconds = int((time.time() if now is None else now) * 1000)
-    bits = (milliseconds << 80) | (secrets.randbits(80) if chance is None else chance)
-    return SessionId("".join(_ALPHABET[(bits >> shift) & 31] for shift in range(125, -1, -5)))
 
 
 class Chosen(NamedTuple):
@@ -184,6 +168,10 @@ class Sessions:
     async def waits(self, session: SessionId) -> tuple[ProviderWait, ...]:
         """Return the session's calls that wait for their provider now."""
         return await provider_waits(self._client, session)
+
+    async def work(self, session: SessionId) -> Work:
+        """Return who works on the session now, and what its tasks have cost."""
+        return await work_of(self._client, session)
 
     async def task(self, session: SessionId, task: str) -> TaskRecord | None:
         """Return one task in full; None if no worker answers or the task does not exist."""

@@ -247,8 +247,11 @@ async def test_what_is_found_out_only_while_packing_is_told_in_words(tmp_path: P
     home = Home(tmp_path)
     home.path = odd.missing_history(tmp_path)
     base = (await home.user.inspect(home.path, None)).base
-    with pytest.raises(Exception, match=r"the history of .* is incomplete; `git fsck`"):
-        await home.user.export(home.path, base)
+    with (
+        (tmp_path / "bundle").open("wb") as sink,
+        pytest.raises(Exception, match=r"the history of .* is incomplete; `git fsck`"),
+    ):
+        await home.user.send(home.path, base, (), sink.fileno())
 
 
 async def test_an_object_that_is_not_what_it_says_is_told_at_the_import(tmp_path: Path):

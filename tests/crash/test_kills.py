@@ -43,8 +43,11 @@ async def test_twenty_kills_leave_the_session_as_it_would_have_been(tmp_path: Pa
     assert found == kills.Judged()
 
 
-HOST_POINTS = ("after-run", "after-commit", "after-update-ref", "after-merge", "after-advance")
-LAND_POINTS = ("after-land",)
+HOST_POINTS = (
+    *("after-arrival", "after-import", "after-run", "after-commit", "after-update-ref"),
+    *("after-merge", "after-advance"),
+)
+LAND_POINTS = ("after-send", "after-land")
 
 
 @pytest.mark.crash

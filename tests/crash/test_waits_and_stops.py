@@ -113,6 +113,7 @@ async def stopped(
     return handle.id.removeprefix(PREFIX), result
 
 
+@pytest.mark.slow
 async def test_r54_stop_ends_what_runs_keeps_its_work_and_books_it(running: Stage):
     running.simulator.play(play.stalling(COMMAND))
     await _a_command(running)

@@ -1,8 +1,11 @@
 """A small repository, and a scripted session in which a developer writes `note.txt`."""
 
+import contextlib
 import subprocess
+from collections.abc import Generator
 from pathlib import Path
 
+from starter.console.exit_codes import ExitCode
 from tests.e2e.processes import blueflame, repository
 from workers.settings import Settings
 
@@ -68,3 +71,14 @@ class NotePlace:
         """Name the repository's branches."""
         git = ("git", "-C", str(self.repository), "branch", "--format=%(refname:short)")
         return subprocess.run(git, check=True, capture_output=True, text=True).stdout.split()
+
+
+@contextlib.contextmanager
+def served(place: NotePlace) -> Generator[None]:
+    """Start server and workers that outlast each command."""
+    up = place.types("up", "--detach", "--playbook", str(place.playbook))
+    assert up.returncode == ExitCode.COMPLETE, up.stdout + up.stderr
+    try:
+        yield
+    finally:
+        place.types("up", "--stop")

@@ -552,7 +552,7 @@ class Terminal:
 
 def test_at_a_terminal_a_person_is_asked(person: Person) -> None:
     session = person.starts().session
-    terminal = Terminal(person.settings, "watch", session)
+    terminal = Terminal(person.settings, "watch", session, "--plain")
     terminal.reads_until("Approve the plan?")
     assert "it works" in terminal.seen
     terminal.types("maybe\ny\n")
@@ -580,7 +580,7 @@ def at_the_offer(person: Person) -> tuple[Terminal, str, str]:
     branch = f"blueflame/{session}"
     work = git(person.repo, "commit-tree", "-p", "HEAD", "-m", "work", "HEAD^{tree}")
     git(person.repo, "branch", branch, work)
-    terminal = Terminal(person.settings, "watch", session)
+    terminal = Terminal(person.settings, "watch", session, "--plain")
     terminal.reads_until("Approve the plan?")
     terminal.types("y\n")
     terminal.reads_until("Merge c1?")
@@ -613,14 +613,14 @@ def test_who_was_asked_nothing_is_not_asked_at_the_end(person: Person) -> None:
     session = person.starts("--auto-approve").session
     work = git(person.repo, "commit-tree", "-p", "HEAD", "-m", "work", "HEAD^{tree}")
     git(person.repo, "branch", f"blueflame/{session}", work)
-    terminal = Terminal(person.settings, "watch", session)
+    terminal = Terminal(person.settings, "watch", session, "--plain")
     assert terminal.leaves() == ExitCode.COMPLETE
     assert f"fast-forward {session}" in terminal.seen
 
 
 def test_r58_ctrl_c_detaches_and_the_session_goes_on(person: Person) -> None:
     session = person.starts().session
-    terminal = Terminal(person.settings, "watch", session)
+    terminal = Terminal(person.settings, "watch", session, "--plain")
     terminal.reads_until("Approve the plan?")
     os.kill(terminal.process.pid, 2)
     assert terminal.leaves() == ExitCode.INTERRUPTED
@@ -628,7 +628,7 @@ def test_r58_ctrl_c_detaches_and_the_session_goes_on(person: Person) -> None:
     assert f"watch {session}" in terminal.seen
     assert "Traceback" not in terminal.seen
     # A person who presses it twice may miss the words, and sees no more.
-    again = Terminal(person.settings, "watch", session)
+    again = Terminal(person.settings, "watch", session, "--plain")
     again.reads_until("Approve the plan?")
     for _ in range(2):
         os.kill(again.process.pid, 2)

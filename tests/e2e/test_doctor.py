@@ -86,6 +86,7 @@ def judged_by_own_tools(person: Person) -> None:
     )
 
 
+@pytest.mark.slow
 def test_gates_run_with_the_toolchains_of_a_closed_home(person: Person):
     judged_by_own_tools(person)
 
@@ -117,6 +118,7 @@ def installed_from_an_index_of_a_closed_home(person: Person):
     assert checks["gate own"][0] == "well"
 
 
+@pytest.mark.slow
 def test_set_up_finds_packages_where_the_persons_pip_does(person: Person):
     installed_from_an_index_of_a_closed_home(person)
 

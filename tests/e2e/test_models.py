@@ -121,6 +121,7 @@ async def simulated(
     return process.returncode, out.decode()
 
 
+@pytest.mark.slow
 async def test_every_model_is_called_once_through_its_adapter(tmp_path: Path) -> None:
     code, out = await simulated(tmp_path, "--json", **KEYS)
     trials: list[dict[str, Any]] = json.loads(out)["trials"]

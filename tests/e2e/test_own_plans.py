@@ -1,15 +1,13 @@
 """Plans of a person's own, typed at the command line: no planner speaks in these playbooks."""
 
-import contextlib
 import json
 import subprocess
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 from starter.console.exit_codes import ExitCode
-from tests.e2e.note_session import DEVELOPER, REVIEWER, NotePlace
+from tests.e2e.note_session import DEVELOPER, REVIEWER, NotePlace, served
 
 pytestmark = pytest.mark.e2e
 
@@ -46,17 +44,6 @@ def place(tmp_path: Path) -> PlannedPlace:
 def asking(tmp_path: Path) -> PlannedPlace:
     """One whose developer asks before it writes."""
     return PlannedPlace(tmp_path, ASKING, REVIEWER)
-
-
-@contextlib.contextmanager
-def served(place: NotePlace) -> Generator[None]:
-    """Start server and workers that outlast each command."""
-    up = place.types("up", "--detach", "--playbook", str(place.playbook))
-    assert up.returncode == ExitCode.COMPLETE, up.stdout + up.stderr
-    try:
-        yield
-    finally:
-        place.types("up", "--stop")
 
 
 @pytest.mark.slow
@@ -111,6 +98,7 @@ def test_a_plan_is_edited_while_its_session_runs(place: PlannedPlace) -> None:
         place.types("stop", session)
 
 
+@pytest.mark.slow
 def test_an_agents_question_is_answered_from_another_terminal(asking: PlannedPlace) -> None:
     with served(asking):
         asked = asking.runs()

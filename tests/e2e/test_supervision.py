@@ -121,6 +121,7 @@ def test_a_killed_supervisor_leaves_nothing_behind(settings: Settings) -> None:
     assert read_state(settings) is None
 
 
+@pytest.mark.slow
 def test_a_second_supervisor_stands_by_and_takes_over(settings: Settings) -> None:
     with up(settings) as first, up_standing_by(settings) as second:
         assert children(second.pid) == []

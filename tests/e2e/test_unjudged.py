@@ -37,6 +37,7 @@ def test_unattended_nothing_merges_and_the_end_says_why(place: NotePlace, pacing
 
 
 @pytest.mark.e2e
+@pytest.mark.slow
 def test_a_session_ends_before_it_plans_where_no_gate_can_judge_the_base(place: NotePlace) -> None:
     ended = place.runs("A note", "--auto-approve", "--json")
     assert ended.returncode == ExitCode.FAILED, ended.stdout + ended.stderr

@@ -14,12 +14,16 @@ from typing import Any
 
 from tests.waiting import ends
 from workflows.contracts import (
+    gate_contracts,
     host_contracts,
     land_contracts,
     merging_contracts,
     model_contracts,
 )
+from workflows.contracts.gate_contracts import RunGates
 from workflows.contracts.host_contracts import (
+    AwaitBase,
+    AwaitedBase,
     CheckEvidence,
     ClaimHost,
     DiffText,
@@ -36,7 +40,6 @@ from workflows.contracts.host_contracts import (
     RecordedCheckpoint,
     Removed,
     RemoveWorktree,
-    RunGates,
     RunTools,
     TaskCommitted,
     ToolsOutcome,
@@ -47,13 +50,19 @@ from workflows.contracts.land_contracts import (
     Delivered,
     DeliveryOutcome,
     ExportBase,
-    NotificationOutcome,
+    FindTargets,
     NotificationSent,
+    SendBase,
     SendNotification,
+    SentBase,
+    TargetsFound,
+    TargetsOutcome,
 )
 from workflows.contracts.merging_contracts import (
     AdvanceBranch,
     Advanced,
+    BundleBranch,
+    BundledBranch,
     MergeCommits,
     MergedCommits,
     MergeOutcome,
@@ -166,10 +175,14 @@ class World:
         """What set-up asked of the network and did not get."""
         self.finished: list[FinishTask] = []
         self.delivered: list[DeliverBranch] = []
+        self.targets: Callable[[], TargetsOutcome] = lambda: TargetsFound(targets=("phone",))
+        """Where messages go, or until when they wait."""
         self.messages: list[SendNotification] = []
-        self.on_message: Callable[[SendNotification], Awaitable[NotificationOutcome] | None] = (
+        self.on_message: Callable[[SendNotification], Awaitable[NotificationSent] | None] = (
             lambda _: None
         )
+        self.sent: list[SendBase] = []
+        self.bundled: list[BundleBranch] = []
         self.script: Script = self.usual
         self.spent = Decimal(0)
         """What the provider would bill for the calls that it answered."""
@@ -211,7 +224,6 @@ class World:
         return Base(
             repository=request.repository,
             key="key",
-            bundle=Digest("0" * 64),
             commit=Commit(name_of("base")),
             tree=Tree(name_of("base tree")),
             branch="main",
@@ -219,11 +231,21 @@ class World:
             tree_bytes=300,
         )
 
+    async def await_base(self, request: AwaitBase) -> AwaitedBase:
+        return AwaitedBase(is_there=False, known=(Commit(name_of("older")),), place="here")
+
+    async def send(self, request: SendBase) -> SentBase:
+        self.sent.append(request)
+        return SentBase(bundle=None if request.place else Digest("0" * 64))
+
     async def deliver(self, request: DeliverBranch) -> DeliveryOutcome:
         self.delivered.append(request)
         return Delivered(branch=f"blueflame/{request.session}")
 
-    async def notify(self, request: SendNotification) -> NotificationOutcome:
+    async def find_targets(self, _: FindTargets) -> TargetsOutcome:
+        return self.targets()
+
+    async def notify(self, request: SendNotification) -> NotificationSent:
         self.messages.append(request)
         if (waits := self.on_message(request)) is not None:
             return await waits
@@ -311,7 +333,11 @@ class World:
         return RebasedWork(commit=Commit(name_of("rebased", request.work, request.base)))
 
     async def advance(self, request: AdvanceBranch) -> Advanced:
-        return Advanced(bundle=Digest("2" * 64))
+        return Advanced(bundle=Digest("2" * 64) if request.since else None)
+
+    async def bundle_branch(self, request: BundleBranch) -> BundledBranch:
+        self.bundled.append(request)
+        return BundledBranch(bundle=Digest("3" * 64))
 
     async def resolve(self, request: ResolveModels) -> ResolvedRoutes:
         def facts(names: tuple[str, ...]) -> tuple[ModelFacts, ...]:
@@ -342,21 +368,25 @@ class World:
         """Return every fake by the name of its contract."""
         return {
             land_contracts.EXPORT_BASE.name: self.export,
+            land_contracts.SEND_BASE.name: self.send,
             land_contracts.DELIVER_BRANCH.name: self.deliver,
+            land_contracts.FIND_TARGETS.name: self.find_targets,
             land_contracts.SEND_NOTIFICATION.name: self.notify,
             host_contracts.CLAIM_HOST.name: self.claim,
+            host_contracts.AWAIT_BASE.name: self.await_base,
             host_contracts.IMPORT_BASE.name: self.import_base,
             host_contracts.PREPARE_WORKTREE.name: self.prepare,
             host_contracts.RUN_TOOLS.name: self.run_tools,
             host_contracts.FINISH_TASK.name: self.finish_task,
             host_contracts.LAST_CHECKPOINT.name: self.last_checkpoint,
             host_contracts.REMOVE_WORKTREE.name: self.remove,
-            host_contracts.RUN_GATES.name: self.run_gates,
+            gate_contracts.RUN_GATES.name: self.run_gates,
             host_contracts.READ_DIFF.name: self.diff,
             host_contracts.CHECK_EVIDENCE.name: self.evidence,
             merging_contracts.MERGE_COMMITS.name: self.merge_commits,
             merging_contracts.REBASE_WORK.name: self.rebase_work,
             merging_contracts.ADVANCE_BRANCH.name: self.advance,
+            merging_contracts.BUNDLE_BRANCH.name: self.bundle_branch,
             model_contracts.RESOLVE_MODELS.name: self.resolve,
             model_contracts.CALL_MODEL.name: self.call,
         }

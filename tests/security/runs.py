@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from activities.adapters.sandbox.blueflame_programs import worker_prefixes
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.ports.host_repository import MergePart
+from activities.ports.merge_values import MergePart
 from activities.ports.sandbox_port import WORKSPACE, Limits, SandboxCommand, Workspace
 from tests.contract.test_sandbox import processes_in
 from tests.security.arena import Arena, Ran

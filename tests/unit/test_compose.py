@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from workers.roles import Role
 from workers.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +88,19 @@ def test_only_host_has_worktrees(services: dict[str, dict[str, Any]]):
 
 def test_ports_are_published_on_this_machine_only(services: dict[str, dict[str, Any]]):
     published = [port for service in services.values() for port in service.get("ports", ())]
-    assert sorted(published) == ["127.0.0.1:7233:7233", "127.0.0.1:8080:8080"]
+    assert sorted(published) == [f"127.0.0.1:{port}:{port}" for port in (7233, 8080, 9090)]
+
+
+def test_prometheus_scrapes_each_role_where_its_worker_serves(
+    services: dict[str, dict[str, Any]],
+):
+    text = (ROOT / "docker" / "prometheus-services.yml").read_text()
+    (job,) = YAML(typ="safe").load(text)["scrape_configs"]
+    scraped = {each["names"][0]: each["port"] for each in job["dns_sd_configs"]}
+    for place, role in enumerate(Role):
+        address = services[role]["environment"]["BLUEFLAME_METRICS_ADDRESS"]
+        assert scraped.pop(role) == int(address.rpartition(":")[2]) + place
+    assert scraped == {}
 
 
 def test_every_dependency_is_a_service(services: dict[str, dict[str, Any]]):

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from workflows.contracts.host_contracts import PREPARE_WORKTREE, RunGates, time_for_gates
+from workflows.contracts.gate_contracts import RunGates, time_for_gates
+from workflows.contracts.host_contracts import PREPARE_WORKTREE
 from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import Commit, SessionId, Tree
 

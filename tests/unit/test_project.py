@@ -185,6 +185,14 @@ def test_workflows_import_no_effects():
     assert ran.stdout.split() == []
 
 
+def test_only_the_live_view_loads_textual():
+    imports = "import sys, starter.cli, starter.live.live_watch"
+    loaded = "[name for name in sys.modules if name.partition('.')[0] == 'textual']"
+    command = [sys.executable, "-c", f"{imports}; print(*{loaded})"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr, ran.stdout.split()) == (0, "", [])
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_module_says_what_it_does(package: str):
     silent = [

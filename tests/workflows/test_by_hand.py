@@ -18,7 +18,8 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError, Wor
 from tests.fakes.world import Hold, World, planned
 from tests.theatre import Playing, Theatre, states
 from tests.waiting import ends
-from workflows.contracts.host_contracts import RunGates, RunTools
+from workflows.contracts.gate_contracts import RunGates
+from workflows.contracts.host_contracts import RunTools
 from workflows.contracts.merging_contracts import AdvanceBranch, Advanced
 from workflows.domain.gate import GateReport
 from workflows.domain.session.session_values import SessionResult

@@ -13,7 +13,7 @@ from tests.effort import pairs
 from tests.fakes.world import Hold, World, planned
 from tests.theatre import Theatre, until_in_history
 from tests.waiting import ends
-from workflows.contracts import host_contracts, model_contracts
+from workflows.contracts import gate_contracts, host_contracts, model_contracts
 from workflows.domain.gate import GateSpec
 from workflows.domain.session.session_config import Approvals
 
@@ -45,7 +45,7 @@ class Deaf(World):
         return {**played, self._activity: deaf}
 
     def _is_it(self, request: Any) -> bool:
-        if isinstance(request, host_contracts.RunGates):
+        if isinstance(request, gate_contracts.RunGates):
             return request.baseline is not None
         named = getattr(request, "worktree", request)
         return self._agent is None or named.agent == self._agent
@@ -57,7 +57,7 @@ STOPPED_DURING = (
     (model_contracts.CALL_MODEL.name, "dev.a.1", 2),
     (host_contracts.RUN_TOOLS.name, "dev.a.1", 2),
     (host_contracts.FINISH_TASK.name, "dev.a.1", 3),
-    (host_contracts.RUN_GATES.name, None, 3),
+    (gate_contracts.RUN_GATES.name, None, 3),
     (model_contracts.CALL_MODEL.name, "review.a.1.1", 4),
 )
 """An activity, of which agent, and how many calls there were by then."""

@@ -12,7 +12,7 @@ from tests.theatre import Theatre, states
 from workers import wiring
 from workers.roles import Role as WorkerRole
 from workers.worker_serving import workflow_runner
-from workflows.contracts.host_contracts import RunGates
+from workflows.contracts.gate_contracts import RunGates
 from workflows.contracts.land_contracts import DeliverBranch, Delivered
 from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.session.session_config import Approvals

@@ -4,7 +4,8 @@ import pytest
 
 from tests.fakes.world import World, name_of, planned
 from tests.theatre import Theatre, states
-from workflows.contracts.host_contracts import FinishOutcome, FinishTask, RunGates, TaskCommitted
+from workflows.contracts.gate_contracts import RunGates
+from workflows.contracts.host_contracts import FinishOutcome, FinishTask, TaskCommitted
 from workflows.contracts.merging_contracts import MergeCommits, MergedCommits
 from workflows.domain.gate import GateReport, GateResult, GateSpec
 from workflows.domain.ids import Commit, Tree

@@ -10,7 +10,7 @@ from temporalio.exceptions import ApplicationError
 from tests.effort import some
 from tests.fakes.world import World, approve, planned, reject, tool
 from tests.theatre import Playing, Theatre, states
-from workflows.contracts.host_contracts import RunGates
+from workflows.contracts.gate_contracts import RunGates
 from workflows.contracts.model_contracts import CallModel, ModelOutcome
 from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role

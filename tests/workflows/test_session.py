@@ -4,26 +4,33 @@ from decimal import Decimal
 
 import pytest
 from temporalio.client import WorkflowFailureError
-from temporalio.exceptions import CancelledError
+from temporalio.exceptions import ApplicationError, CancelledError
 
 from starter.sessions.session_client import Sessions
 from tests.effort import some
 from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
 from tests.theatre import Playing, Theatre, played, request, states
 from tests.waiting import ends
-from workflows.contracts.host_contracts import FinishTask, RunGates, WorkRefused
-from workflows.contracts.land_contracts import DeliverBranch, DeliveryOutcome, DeliveryRefused
-from workflows.contracts.merging_contracts import MergeCommits, MergeConflict
+from workflows.contracts.gate_contracts import RunGates
+from workflows.contracts.host_contracts import FinishTask, ImportBase, ImportedBase, WorkRefused
+from workflows.contracts.land_contracts import (
+    DeliverBranch,
+    DeliveryLacking,
+    DeliveryOutcome,
+    DeliveryRefused,
+)
+from workflows.contracts.merging_contracts import MergeCommits, MergeConflict, MergeOutcome
 from workflows.contracts.model_contracts import CallModel
 from workflows.domain.agent.messages import ToolCall, UserMessage
 from workflows.domain.agent.model_values import Role
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.gate import GateReport, GateSpec
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import Commit, SessionId
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import Approvals, Pacing, WorktreeConfig
 from workflows.domain.verdict import EvidencePlace
 from workflows.domain.violation import DiffLimits, DiffRule, Violation
+from workflows.errors import FailureType
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -276,6 +283,66 @@ async def test_r05_work_that_cannot_be_delivered_is_kept_and_told(theatre: Theat
     assert (result.outcome, result.branch) == ("incomplete", None)
     assert states(result) == {"a": ("merged", 1)}
     assert told == ["your branch 'blueflame' leaves no room"]
+
+
+class LostCopy(World):
+    """The host loses what the base builds on, after it was asked."""
+
+    async def import_base(self, request: ImportBase) -> ImportedBase:
+        if request.bundle is None:
+            text = "base does not fit what is here"
+            raise ApplicationError(text, type=FailureType.BASE_LACKING, non_retryable=True)
+        return await super().import_base(request)
+
+
+async def test_a_base_that_does_not_fit_the_host_is_sent_whole(theatre: Theatre) -> None:
+    world = LostCopy(planned({"id": "a"}))
+    result = await played(theatre, world)
+    assert result.outcome == "complete"
+    first, second = world.sent
+    assert (first.place, bool(first.known)) == ("here", True)
+    assert (second.place, second.known) == (None, ())
+
+
+class Forgetful(World):
+    """The repository has lost the base; with the base sent, it takes the branch."""
+
+    async def deliver(self, request: DeliverBranch) -> DeliveryOutcome:
+        outcome = await super().deliver(request)
+        return DeliveryLacking() if request.base is None else outcome
+
+
+async def test_a_repository_that_lost_the_base_is_sent_base_and_branch(theatre: Theatre) -> None:
+    world = Forgetful(planned({"id": "a"}))
+    result = await played(theatre, world)
+    assert result.outcome == "complete"
+    base = Commit(name_of("base"))
+    assert [(each.head, each.since) for each in world.bundled] == [
+        (result.head, base),
+        (base, None),
+    ]
+    assert [each.base is None for each in world.delivered] == [True, False]
+
+
+async def test_a_wave_whose_last_changeset_is_returned_delivers_what_it_merged(
+    theatre: Theatre,
+) -> None:
+    world = World(planned({"id": "a"}, {"id": "b"}))
+    base = Commit(name_of("base"))
+    works = [Commit(name_of("task", task, 1, base)) for task in "ab"]
+    merged = Commit(name_of(base, works[0]))
+
+    def merge(request: MergeCommits) -> MergeOutcome | None:
+        if request.commits[0] != works[1]:
+            return None
+        return MergeConflict(commit=works[1], paths=("a",), text="both changed a")
+
+    world.merge = merge
+    result = await played(theatre, world)
+    assert result.outcome == "complete"
+    assert (world.delivered[0].old, world.delivered[0].new) == (None, merged)
+    assert [(each.head, each.since) for each in world.bundled] == [(merged, base)]
+    assert (world.delivered[1].old, world.delivered[1].new) == (merged, result.head)
 
 
 @pytest.mark.slow

@@ -67,6 +67,7 @@ async def test_every_figure_of_the_report_is_that_of_status(theatre: Theatre):
     assert "found in changed lines" in page.text
 
 
+@pytest.mark.slow
 async def test_the_story_says_who_decided_what_and_how_long_it_waited(theatre: Theatre):
     facts = await played(theatre)
     told = [(each.kind, each.subject, each.text, each.by) for each in story(facts)]

@@ -236,7 +236,9 @@ async def test_a_stale_approval_is_a_notice_and_the_new_content_still_waits(thea
     world = World(planned({"id": "a"}))
     async with theatre.session(world, approvals=ATTENDED) as session:
         old = digest_of(await session.until(awaits("a")), "a")
-        await session.say("reject_changeset", {"id": "a", "reason": "name it better"})
+        comment = {"path": "a.py", "line": 7, "quote": "tmp = 1", "text": "say what it holds"}
+        rejection = {"id": "a", "reason": "name it better", "comments": [comment]}
+        await session.say("reject_changeset", rejection)
         await session.until(lambda view: awaits("a")(view) and digest_of(view, "a") != old)
         await session.say("approve_changeset", {"id": "a", "digest": old})
         view = await session.until(noticed(NoticeKind.STALE_APPROVAL))
@@ -244,6 +246,7 @@ async def test_a_stale_approval_is_a_notice_and_the_new_content_still_waits(thea
         assert awaits("a")(view)
         assert world.delivered == []
         assert "name it better" in world.heard("dev.a.2", 1)
+        assert "a.py:7 `tmp = 1`: say what it holds" in world.heard("dev.a.2", 1)
 
 
 async def test_what_is_unknown_or_not_possible_becomes_a_notice_that_names_it(theatre: Theatre):

@@ -8,7 +8,8 @@ from _pytest.mark import ParameterSet  # what `pytest.param` returns has no publ
 from tests.effort import pairs, some
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre, states
-from workflows.contracts.host_contracts import DiffText, ReadDiff, RunGates
+from workflows.contracts.gate_contracts import RunGates
+from workflows.contracts.host_contracts import DiffText, ReadDiff
 from workflows.domain.gate import GateReport, GateResult, GateSpec, TestCounts, WhyNothing
 from workflows.domain.ids import Tree
 from workflows.domain.session.session_config import Approvals, Pacing

@@ -20,7 +20,7 @@ from workers.hosting.host_user import become_host_user
 from workers.settings import Settings
 from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.gate import GateResult, GateSpec
-from workflows.domain.ids import SessionId
+from workflows.domain.ids import Digest, SessionId
 from workflows.domain.repository import Base
 from workflows.domain.session.session_config import WorktreeConfig
 
@@ -44,6 +44,8 @@ class TrialRequest(BaseModel, frozen=True, extra="forbid"):
     """None: detect the gates."""
     base: Base | None = None
     """The base, if already exported."""
+    bundle: Digest | None = None
+    """What brings the base; None: it is on the host."""
 
 
 class TriedGate(BaseModel, frozen=True, extra="forbid"):
@@ -69,13 +71,17 @@ class TrialReport(BaseModel, frozen=True, extra="forbid"):
 
 
 async def export(settings: Settings, request: TrialRequest) -> TrialRequest:
-    """Return the request with its base, read with the rights of this process."""
+    """Return the request with its base, read with the rights of this process.
+
+    As root it sends the whole history: only the host's own user looks at what the host has.
+    """
     from activities.adapters.blob_store import LocalStore
     from activities.adapters.git.git_command import Git
     from activities.adapters.git.user.branch_landing import GitUserRepository
-    from activities.base_import import ExportActivities
-    from workers.hosting.host_wiring import git_program, person_of
-    from workflows.contracts.land_contracts import ExportBase
+    from activities.base_import import ExportActivities, ImportActivities
+    from workers.hosting.host_wiring import git_program, make_host, own_places, person_of
+    from workflows.contracts.host_contracts import AwaitBase, AwaitedBase
+    from workflows.contracts.land_contracts import ExportBase, SendBase, SentBase
 
     repository = GitUserRepository(Git(git_program()), person_of(os.environ))
     wanted = ExportBase(
@@ -84,7 +90,22 @@ async def export(settings: Settings, request: TrialRequest) -> TrialRequest:
         base=None,
         worktree=request.worktree,
     )
-    base = await ExportActivities(repository, LocalStore(settings.store_dir)).export(wanted)
+    store = LocalStore(settings.store_dir)
+    exports = ExportActivities(repository, store, own_places(settings))
+    base = await exports.export(wanted)
+    awaited = AwaitedBase(is_there=False)
+    if os.geteuid() != 0:
+        asked = AwaitBase(key=base.key, commit=base.commit)
+        awaited = await ImportActivities(make_host(settings)).await_base(asked)
+    send = SendBase(
+        session=request.session,
+        repository=base.repository,
+        key=base.key,
+        commit=base.commit,
+        known=awaited.known,
+        place=awaited.place,
+    )
+    sent = SentBase() if awaited.is_there else await exports.send(send)
     return TrialRequest(
         session=request.session,
         repository=request.repository,
@@ -92,6 +113,7 @@ async def export(settings: Settings, request: TrialRequest) -> TrialRequest:
         environment=request.environment,
         gates=request.gates,
         base=base,
+        bundle=sent.bundle,
     )
 
 
@@ -108,7 +130,7 @@ async def attempt(settings: Settings, request: TrialRequest) -> TrialReport:
         ImportBase(
             session=request.session,
             key=base.key,
-            bundle=base.bundle,
+            bundle=request.bundle,
             names=base.names,
             excludes=base.excludes,
             rules=base.rules,

@@ -18,6 +18,7 @@ from workflows.queues import host_queue
 if TYPE_CHECKING:
     from activities.adapters.git.repository_locks import Locking
     from activities.adapters.git.user.fast_forward import Person
+    from activities.base_import import OwnPlace
     from activities.ports.host_repository import HostRepository
     from activities.ports.registry_access import Registries
     from activities.ports.sandbox_port import Sandbox
@@ -50,6 +51,25 @@ def git_program() -> Path:
     if found is None:
         raise GitMissingError("there is no `git` on the PATH; install it and start again")
     return Path(found)
+
+
+def own_places(settings: Settings) -> "Callable[[str], OwnPlace | None]":
+    """Return what finds the repositories of this machine's host that are this process's own.
+
+    Root is given none: the host's user could lead it to write elsewhere.
+    """
+    from activities.adapters.git.bare_repository import Layout
+    from activities.adapters.git.base_transfer import identity
+    from activities.base_import import OwnPlace
+
+    def find(key: str) -> "OwnPlace | None":
+        bare, user = Layout(settings.host_dir, key).bare, os.geteuid()
+        name = identity(bare)
+        if name is None or user == 0 or bare.stat().st_uid != user:
+            return None
+        return OwnPlace(bare, name)
+
+    return find
 
 
 def make_host(settings: Settings, locking: "Locking | None" = None) -> "Host":

@@ -39,8 +39,10 @@ _FORGOTTEN: Final = timedelta(days=7)
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _ID_LENGTH: Final = 26
 _TIME_LENGTH: Final = 10
-_QUIET: Final = timedelta(minutes=10)
-"""A repository used more recently than this may belong to a session that is just starting."""
+_QUIET: Final = timedelta(minutes=1)
+"""What was used more recently than this may belong to a session that is just starting."""
+_STARTING: Final = timedelta(days=1)
+"""The same, if an open session has not yet named a base: its import may take long."""
 
 
 class CleaningRequest(BaseModel, frozen=True, extra="forbid"):
@@ -67,7 +69,7 @@ class CleaningReport(BaseModel, frozen=True, extra="forbid"):
     refs: int = 0
     repositories: int = 0
     repository_bytes: int = 0
-    """Sizes of whole repositories and of unreferenced objects; a dry run counts neither."""
+    """By how much repositories became smaller; negative if they grew. A dry run counts nothing."""
     snapshots: int = 0
     snapshot_bytes: int = 0
     """Sizes of set-ups that no worktree uses and that were not used recently."""
@@ -115,6 +117,7 @@ async def clean(settings: Settings, request: CleaningRequest) -> CleaningReport:
         cleanup = Cleanup(git, settings.host_dir, key)
         with _listed(failed, f"repository {key}"):
             report = await _worktrees(cleanup, request, report, failed)
+            report = await _traces(cleanup, request, report, failed)
             report = await _refs(cleanup, request, report)
         with _listed(failed, f"repository {key}"):
             report = await _objects(cleanup, key, request, report)
@@ -180,6 +183,22 @@ async def _worktrees(
     return report
 
 
+async def _traces(
+    cleanup: "Cleanup", request: CleaningRequest, report: CleaningReport, failed: list[str]
+) -> CleaningReport:
+    """Remove the locks of worktrees that are gone. They are not counted."""
+    from activities.adapters.git.repository_cleanup import BusyError
+
+    for left in cleanup.traces():
+        if not request.dry_run and is_removable(left.session, request):
+            with _listed(failed, f"lock {left.name}"):
+                try:
+                    await cleanup.remove_worktree(left.name)
+                except BusyError:
+                    report = _with(report, busy=(f"lock {left.name}",))
+    return report
+
+
 async def _worktree(
     cleanup: "Cleanup", left: "Leftover", request: CleaningRequest, report: CleaningReport
 ) -> CleaningReport:
@@ -205,11 +224,14 @@ async def _objects(
 
     if request.dry_run or (await cleanup.refs()).keys() & request.open:
         return report
-    untouched = min(request.before, request.now - _QUIET)
+    is_idle = not request.open
+    age = _QUIET if is_idle else _STARTING
+    untouched = min(request.before, request.now - age)
     try:
-        if not request.open and (size := await cleanup.remove_repository(untouched)):
+        if is_idle and (size := await cleanup.remove_repository(untouched)):
             return _with(report, repositories=1, repository_bytes=size)
-        return _with(report, repository_bytes=await cleanup.prune())
+        size = await cleanup.prune(request.now - age, is_idle=is_idle)
+        return _with(report, repository_bytes=size)
     except BusyError:
         return _with(report, busy=(f"repository {key}",))
 

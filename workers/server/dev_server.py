@@ -28,6 +28,7 @@ from activities.file_locks import FileLock
 from workers.atomic_file import replace_text
 from workers.bounded_log import last_line
 from workers.hosting import data_layout
+from workers.server.database_compaction import compact
 from workers.server.restarted_processes import Child, Program, back_off, running
 from workers.settings import Settings
 from workers.temporal.connection import (
@@ -148,6 +149,8 @@ class EmbeddedServer:
     @contextlib.asynccontextmanager
     async def _started(self) -> AsyncGenerator[Child]:
         address = self._address()
+        # The lock is held, and a dead server has let it go: no server has the file open.
+        await asyncio.to_thread(compact, data_layout.database(self._settings))
         async with running(self._program(address), lambda _line: None) as child:
             replace_text(server_file(self._settings), address.model_dump_json())
             client = await _wait_until_healthy(self._settings, child)

@@ -17,12 +17,8 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowExecution
 
 from workers.telemetry.history_events import decoded, summary_of, time_of
-from workflows.contracts.host_contracts import (
-    CHECK_EVIDENCE,
-    RUN_GATES,
-    CheckEvidence,
-    EvidenceChecked,
-)
+from workflows.contracts.gate_contracts import RUN_GATES
+from workflows.contracts.host_contracts import CHECK_EVIDENCE, CheckEvidence, EvidenceChecked
 from workflows.domain.agent.agent_values import AgentLimits, AgentOutcome, AgentRequest
 from workflows.domain.agent.model_values import Role
 from workflows.domain.gate import GateReport

@@ -10,7 +10,6 @@ recorded while a session runs. Ids follow from the events: reading again gives t
 | activity | its scheduling, up to its end              | its turn, otherwise its workflow  |
 """
 
-import hashlib
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -25,6 +24,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowExecution
 
 from workers.telemetry.history_events import decoded, summary_of, time_of
+from workers.telemetry.trace_ids import digest, span_of, trace_of
 from workflows.contracts.model_contracts import CALL_MODEL, ModelAnswered, ModelOutcome
 from workflows.domain.evolution import evolve
 
@@ -104,9 +104,7 @@ async def read_trace(client: Client, session: str) -> Trace:
         own = (each for each in runs if each.id == name)
         spans += await reader.spans(sorted(own, key=lambda each: each.start_time))
     ordered = sorted(spans, key=lambda each: (each.parent is not None, each.began, each.id))
-    return Trace(
-        trace_id=_digest("trace", session)[:32], session=session, spans=tuple(_summed(ordered))
-    )
+    return Trace(trace_id=trace_of(session), session=session, spans=tuple(_summed(ordered)))
 
 
 class _Turn(NamedTuple):
@@ -121,7 +119,7 @@ class _WorkflowReader:
     def __init__(self, client: Client, workflow: str) -> None:
         self._client = client
         self._workflow = workflow
-        self._id = _workflow_span(workflow)
+        self._id = span_of(workflow)
         self._span: Span | None = None
         self._found: dict[str, Span] = {}
         self._open: dict[int, str] = {}
@@ -162,7 +160,7 @@ class _WorkflowReader:
         self._has_turns = given.workflow_type.name == _AGENT
         self._span = Span(
             id=self._id,
-            parent=_workflow_span(parent) if parent else None,
+            parent=span_of(parent) if parent else None,
             kind="workflow",
             name=_name(self._workflow),
             began=time_of(event),
@@ -183,7 +181,7 @@ class _WorkflowReader:
     async def _scheduled(self, event: HistoryEvent) -> None:
         given = event.activity_task_scheduled_event_attributes
         name = given.activity_type.name
-        span = _digest(self._workflow, event.event_id, event.event_time.ToNanoseconds())[:16]
+        span = digest(self._workflow, event.event_id, event.event_time.ToNanoseconds())[:16]
         summary = await summary_of(self._client, event)
         facts: dict[str, Attribute] = {"temporal.task_queue": given.task_queue.name}
         if self._has_turns and name == CALL_MODEL.name and (asked := _ASKED.fullmatch(summary)):
@@ -208,7 +206,7 @@ class _WorkflowReader:
         if self._turn is not None and self._turn.number == number:
             return  # the same call again, with the whole conversation
         self._close_turn(began)
-        self._turn = _Turn(_digest("turn", call)[:16], number, began)
+        self._turn = _Turn(digest("turn", call)[:16], number, began)
 
     def _close_turn(self, until: datetime | None) -> None:
         """Add the turn's span; it ends with the last that began in it.
@@ -327,11 +325,3 @@ def _name(workflow: str) -> str:
             return f"{wave} {number}"
         case _:
             return parts[-1]
-
-
-def _workflow_span(workflow: str) -> str:
-    return _digest("workflow", workflow)[:16]
-
-
-def _digest(*parts: object) -> str:
-    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()

@@ -16,6 +16,7 @@ from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.converter import DataConverter, ExternalStorage, PayloadCodec
 from temporalio.envconfig import ClientConfig, ClientConnectConfig
+from temporalio.runtime import Runtime
 from temporalio.service import RPCError
 
 from activities.adapters.blob_store import LocalStore
@@ -93,12 +94,15 @@ def target(settings: Settings) -> str:
     return _connect_config(settings).get("target_host", "")
 
 
-async def connect(settings: Settings, wait: timedelta = timedelta(seconds=10)) -> Client:
+async def connect(
+    settings: Settings, wait: timedelta = timedelta(seconds=10), runtime: Runtime | None = None
+) -> Client:
     """Connect to the server.
 
     Args:
         settings: the process's.
         wait: how long to retry while the server is starting.
+        runtime: of the SDK, with its own metrics; None: the default, without metrics.
 
     Raises:
         NoServerError: no server is named and none was started here.
@@ -107,7 +111,7 @@ async def connect(settings: Settings, wait: timedelta = timedelta(seconds=10)) -
     config = _connect_config(settings)
     try:
         async with asyncio.timeout(wait.total_seconds()):
-            client = await _first_answer(config, settings)
+            client = await _first_answer(config, settings, runtime)
     except (RPCError, RuntimeError, TimeoutError, ValueError) as error:
         raise TemporalUnavailableError(
             f"the Temporal server at {config.get('target_host')!r} does not answer"
@@ -130,10 +134,13 @@ def _remedy(settings: Settings) -> str:
     return f"`blueflame up --detach{played}` starts the bundled one again"
 
 
-async def _first_answer(config: ClientConnectConfig, settings: Settings) -> Client:
+async def _first_answer(
+    config: ClientConnectConfig, settings: Settings, runtime: Runtime | None
+) -> Client:
+    converter = data_converter(settings)
     while True:
         try:
-            return await Client.connect(**config, data_converter=data_converter(settings))
+            return await Client.connect(**config, data_converter=converter, runtime=runtime)
         except RuntimeError as error:
             # A starting server opens its port before its services are ready.
             if "not healthy yet" not in str(error):

@@ -1,7 +1,7 @@
 """Role host: worktrees, tools, gates, reviews and merges."""
 
 from datetime import datetime, timedelta
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
@@ -12,11 +12,10 @@ from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.environment import ProjectEnvironment
-from workflows.domain.gate import GateReport, GateSpec
+from workflows.domain.gate import GateSpec
 from workflows.domain.ids import Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.repository import CopiedFile
 from workflows.domain.session.session_config import SETUP_TIMEOUT, HostPattern
-from workflows.domain.session.wave_values import Grounds
 from workflows.domain.verdict import Evidence, EvidencePlace
 from workflows.domain.violation import DiffLimits, Violation
 
@@ -41,12 +40,30 @@ class HostClaim(BaseModel, frozen=True, extra="forbid"):
     warnings: tuple[str, ...] = ()
 
 
+class AwaitBase(BaseModel, frozen=True, extra="forbid"):
+    """Find out what the host's own bare repository lacks for a base."""
+
+    key: str
+    commit: Commit
+
+
+class AwaitedBase(BaseModel, frozen=True, extra="forbid"):
+    """What has to be sent."""
+
+    is_there: bool
+    """Nothing has to be sent."""
+    known: tuple[Commit, ...] = ()
+    place: str | None = None
+    """As in `SendBase`."""
+
+
 class ImportBase(BaseModel, frozen=True, extra="forbid"):
-    """Fill the host's own bare repository from the bundle, and look for gates."""
+    """Name the base in the host's own bare repository, and look for gates."""
 
     session: SessionId
     key: str
-    bundle: Digest
+    bundle: Digest | None = None
+    """What brings it, and is discarded then; None: its objects are there."""
     names: Digest | None = None
     """Tags and remote-tracking names that worktrees can read; None: there are none."""
     excludes: Digest | None = None
@@ -203,73 +220,10 @@ class Removed(BaseModel, frozen=True, extra="forbid"):
     """The worktree is gone."""
 
 
-class RunGates(BaseModel, frozen=True, extra="forbid"):
-    """Judge one commit's tree with all gates, in the sandbox, on a fresh checkout."""
-
-    session: SessionId
-    key: str
-    commit: Commit
-    gates: tuple[GateSpec, ...]
-    baseline: GateReport | None
-    """The base's results; failures not among them are rerun once. None: this is the baseline."""
-    since: Commit | None = None
-    """What the commit stands on: only gates that the difference concerns run. None: all do."""
-    setup: tuple[tuple[str, ...], ...] = ()
-    network: tuple[HostPattern, ...] = ()
-    """Hosts that the set-up commands, but no gate, may reach."""
-    setup_timeout: timedelta = SETUP_TIMEOUT
-    """The time limit of each set-up command."""
-    copied: tuple[CopiedFile, ...] = ()
-    environment: ProjectEnvironment = ProjectEnvironment()
-
-
-_AROUND_A_GATE: Final = timedelta(minutes=1)
-"""To end its processes, read its output and clean the checkout."""
-
-
 def time_to_prepare(setup: tuple[tuple[str, ...], ...], timeout: timedelta) -> timedelta:
     """Return the time limit for a worktree: its own set-up, after a wait for another's."""
     return PREPARE_WORKTREE.start_to_close + 2 * len(setup) * (
         timeout - min(timeout, SETUP_TIMEOUT)
-    )
-
-
-def time_for_gates(request: RunGates) -> timedelta:
-    """Return the bound for gates on one commit, by their own limits and set-up's.
-
-    | part                                 | times                                          |
-    |--------------------------------------|------------------------------------------------|
-    | a checkout and set-up                | once                                           |
-    | each gate's time limit, and a minute | once; with a baseline twice, for the rerun     |
-    | all gates                            | again: another may judge the same commit       |
-    """
-    runs = 1 if request.baseline is None else 2
-    gates = sum((gate.timeout + _AROUND_A_GATE for gate in request.gates), timedelta())
-    return time_to_prepare(request.setup, request.setup_timeout) + 2 * runs * gates
-
-
-async def run_gates(request: RunGates, summary: str, queue: str) -> GateReport:
-    """Ask a host to run gates, for as long as they may take; workflow code."""
-    bound = time_for_gates(request)
-    return await RUN_GATES.ask(request, summary, queue=queue, start_to_close=bound)
-
-
-def gates_on(
-    grounds: Grounds, commit: Commit, baseline: GateReport | None, since: Commit | None = None
-) -> RunGates:
-    """Return the order to run a session's gates on a commit; the others as in `RunGates`."""
-    return RunGates(
-        session=grounds.session,
-        key=grounds.key,
-        commit=commit,
-        gates=grounds.gates,
-        baseline=baseline,
-        since=since,
-        setup=grounds.worktree.setup,
-        network=grounds.worktree.network,
-        setup_timeout=grounds.worktree.setup_timeout,
-        copied=grounds.copied,
-        environment=grounds.environment,
     )
 
 
@@ -311,6 +265,15 @@ class EvidenceChecked(BaseModel, frozen=True, extra="forbid"):
 
 CLAIM_HOST = Contract[ClaimHost, HostClaim](
     "hosts.claim", ClaimHost, HostClaim, queues.HOST, timedelta(minutes=2), retry(5)
+)
+AWAIT_BASE = Contract[AwaitBase, AwaitedBase](
+    "repository.await",
+    AwaitBase,
+    AwaitedBase,
+    queues.HOST,
+    timedelta(minutes=5),
+    retry(5),
+    HEARTBEAT,
 )
 IMPORT_BASE = Contract[ImportBase, ImportedBase](
     "repository.import",
@@ -365,9 +328,6 @@ REMOVE_WORKTREE = Contract[RemoveWorktree, Removed](
     timedelta(minutes=10),
     retry(5),
     HEARTBEAT,
-)
-RUN_GATES = Contract[RunGates, GateReport](
-    "gates.run", RunGates, GateReport, queues.HOST, timedelta(hours=4), retry(5), HEARTBEAT
 )
 READ_DIFF = Contract[ReadDiff, DiffText](
     "reviews.diff", ReadDiff, DiffText, queues.HOST, timedelta(minutes=5), retry(5), HEARTBEAT

@@ -14,13 +14,34 @@ from workflows.domain.session.session_config import WorktreeConfig
 
 
 class ExportBase(BaseModel, frozen=True, extra="forbid"):
-    """Read the person's repository once: check it, and bundle the base."""
+    """Read the person's repository once: check it, and find the base."""
 
     session: SessionId
     repository: str
     base: str | None
     """A branch, tag or commit; None: the checked-out commit."""
     worktree: WorktreeConfig
+
+
+class SendBase(BaseModel, frozen=True, extra="forbid"):
+    """Bring the base's history to a host, as far as the host lacks it."""
+
+    session: SessionId
+    repository: str
+    key: str
+    commit: Commit
+    known: tuple[Commit, ...] = ()
+    """Commits that the host has, with their history."""
+    place: str | None = None
+    """What names the host's repository on its machine: on the same machine the history goes
+    straight there. None: it goes through the store."""
+
+
+class SentBase(BaseModel, frozen=True, extra="forbid"):
+    """The history is on its way, or there."""
+
+    bundle: Digest | None = None
+    """It is in the store, until it is imported; None: it is in the host's repository."""
 
 
 class DeliverBranch(BaseModel, frozen=True, extra="forbid"):
@@ -33,7 +54,7 @@ class DeliverBranch(BaseModel, frozen=True, extra="forbid"):
     """What the branch holds now; None: it does not exist."""
     new: Commit
     base: Digest | None = None
-    """The bundle of the base, should the repository no longer have it; None: there is none."""
+    """A bundle of what `bundle` builds on, should the repository have lost it; None: it has it."""
 
 
 class Delivered(BaseModel, frozen=True, extra="forbid"):
@@ -50,43 +71,60 @@ class DeliveryRefused(BaseModel, frozen=True, extra="forbid"):
     reason: str
 
 
-DeliveryOutcome = Annotated[Delivered | DeliveryRefused, Field(discriminator="kind")]
+class DeliveryLacking(BaseModel, frozen=True, extra="forbid"):
+    """The repository lost a commit that the bundle builds on; nothing was changed."""
+
+    kind: Literal["lacking"] = "lacking"
 
 
-class SendNotification(BaseModel, frozen=True, extra="forbid"):
-    """Send one message to the targets in the person's own configuration."""
-
-    notification: Notification
-    targets: tuple[TargetName, ...] | None = None
-    """Only these, because the others have it; None: all."""
+DeliveryOutcome = Annotated[
+    Delivered | DeliveryRefused | DeliveryLacking, Field(discriminator="kind")
+]
 
 
-class TargetFault(BaseModel, frozen=True, extra="forbid"):
-    """A target did not get the message."""
+class FindTargets(BaseModel, frozen=True, extra="forbid"):
+    """Look up where a message goes, and whether it may be sent now."""
 
-    target: TargetName
-    reason: str = Field(max_length=300)
-    """Never contains the target's address, which may hold a password."""
+    title: str = Field(max_length=200)
+    """The message's."""
 
 
-class NotificationSent(BaseModel, frozen=True, extra="forbid"):
-    """Every target was tried once."""
+class TargetsFound(BaseModel, frozen=True, extra="forbid"):
+    """The targets in the person's own configuration, by name; addresses stay on the worker."""
 
-    kind: Literal["sent"] = "sent"
-    faults: tuple[TargetFault, ...] = ()
+    kind: Literal["found"] = "found"
+    targets: tuple[TargetName, ...]
 
 
 class NotificationHeld(BaseModel, frozen=True, extra="forbid"):
-    """Nothing was sent, because of quiet hours."""
+    """Nothing may be sent, because of quiet hours."""
 
     kind: Literal["held"] = "held"
     until: datetime
 
 
-NotificationOutcome = Annotated[NotificationSent | NotificationHeld, Field(discriminator="kind")]
+TargetsOutcome = Annotated[TargetsFound | NotificationHeld, Field(discriminator="kind")]
+
+
+class SendNotification(BaseModel, frozen=True, extra="forbid"):
+    """Send a message to one target, once."""
+
+    notification: Notification
+    target: TargetName
+
+
+class NotificationSent(BaseModel, frozen=True, extra="forbid"):
+    """The target was tried once."""
+
+    fault: str = Field(default="", max_length=300)
+    """Why the message did not arrive, without the target's address; empty if it did."""
+
 
 EXPORT_BASE = Contract[ExportBase, Base](
     "repository.export", ExportBase, Base, queues.LAND, timedelta(minutes=30), retry(5), HEARTBEAT
+)
+SEND_BASE = Contract[SendBase, SentBase](
+    "repository.send", SendBase, SentBase, queues.LAND, timedelta(minutes=30), retry(5), HEARTBEAT
 )
 DELIVER_BRANCH = Contract[DeliverBranch, DeliveryOutcome](
     "landing.deliver",
@@ -97,12 +135,21 @@ DELIVER_BRANCH = Contract[DeliverBranch, DeliveryOutcome](
     retry(PATIENT),
     HEARTBEAT,
 )
-SEND_NOTIFICATION = Contract[SendNotification, NotificationOutcome](
+FIND_TARGETS = Contract[FindTargets, TargetsOutcome](
+    "notifications.targets",
+    FindTargets,
+    TargetsOutcome,
+    queues.LAND,
+    timedelta(minutes=1),
+    retry(PATIENT),
+    HEARTBEAT,
+)
+SEND_NOTIFICATION = Contract[SendNotification, NotificationSent](
     "notifications.send",
     SendNotification,
-    NotificationOutcome,
+    NotificationSent,
     queues.LAND,
     timedelta(minutes=5),
-    retry(5),
+    retry(PATIENT),
     HEARTBEAT,
 )

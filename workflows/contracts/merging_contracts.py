@@ -65,22 +65,40 @@ class RebasedWork(BaseModel, frozen=True, extra="forbid"):
 
 
 class AdvanceBranch(BaseModel, frozen=True, extra="forbid"):
-    """Move the session's own ref by compare-and-swap, and bundle it for landing."""
+    """Move the session's own ref by compare-and-swap."""
 
     session: SessionId
     key: str
     base: Commit
     old: Commit
     new: Commit
+    since: Commit | None = None
+    """Also bundle what the ref has and this commit lacks, for landing; None: no bundle."""
 
 
 class Advanced(BaseModel, frozen=True, extra="forbid"):
     """The ref holds `new`, or holds what was merged like it before."""
 
-    bundle: Digest
+    bundle: Digest | None = None
+    """None: none was asked for."""
     head: Commit | None = None
     """What stands for `new` on the branch, if a wave whose outcome was lost merged the same before;
     None: `new` itself."""
+
+
+class BundleBranch(BaseModel, frozen=True, extra="forbid"):
+    """Bundle commits of the session's branch for landing; no ref moves."""
+
+    key: str
+    head: Commit
+    since: Commit | None
+    """What the receiver has; None: nothing, so that the whole history goes."""
+
+
+class BundledBranch(BaseModel, frozen=True, extra="forbid"):
+    """The bundle is in the store."""
+
+    bundle: Digest
 
 
 MERGE_COMMITS = Contract[MergeCommits, MergeOutcome](
@@ -107,6 +125,15 @@ ADVANCE_BRANCH = Contract[AdvanceBranch, Advanced](
     Advanced,
     queues.HOST,
     timedelta(minutes=10),
+    retry(PATIENT),
+    HEARTBEAT,
+)
+BUNDLE_BRANCH = Contract[BundleBranch, BundledBranch](
+    "merging.bundle",
+    BundleBranch,
+    BundledBranch,
+    queues.HOST,
+    timedelta(minutes=30),
     retry(PATIENT),
     HEARTBEAT,
 )

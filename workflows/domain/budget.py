@@ -128,6 +128,8 @@ class LedgerView(BaseModel, frozen=True, extra="forbid"):
     """Closed accounts plus all that is granted: never above the cap at the moment of a grant."""
     settled_usd: Decimal
     burn_usd_per_minute: Decimal
+    burn_limit_usd_per_minute: Decimal | None = None
+    """Above this the session pauses; None: a ledger of an earlier version, which does not say."""
 
 
 class AccountClosed(BaseModel, frozen=True, extra="forbid"):

@@ -19,13 +19,12 @@ class CopiedFile(BaseModel, frozen=True, extra="forbid"):
 
 
 class Base(BaseModel, frozen=True, extra="forbid"):
-    """The base, exported once and ready for any host."""
+    """The base, as it was found; its history is sent to the host that lacks it."""
 
     repository: str
     """The resolved path of the repository."""
     key: str
     """Its name on hosts."""
-    bundle: Digest
     names: Digest | None = None
     """Its tags and remote-tracking names, as a bundle; None where there are none."""
     excludes: Digest | None = None

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from workflows.domain.evolution import evolve
 from workflows.domain.gate import Judgement
 from workflows.domain.ids import Commit, Digest, Tree
+from workflows.domain.line_comment import LineComment
 from workflows.domain.plan import Task
 
 
@@ -81,6 +82,7 @@ class TaskChanges(TypedDict, total=False):
     restart_from: Commit | None
     notes: tuple[str, ...]
     steers: tuple[str, ...]
+    comments: tuple[LineComment, ...]
     author_family: str | None
     cost_usd: Decimal
     reason: str
@@ -123,6 +125,8 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     steers: tuple[str, ...] = ()
     """What persons said to its agents; each new attempt gets all of it, because its agent is
     new."""
+    comments: tuple[LineComment, ...] = ()
+    """Persons' comments on lines of its work, the newest 100, each with the attempt it is about."""
     author_family: str | None = None
     cost_usd: Decimal = Decimal(0)
     reason: str = ""

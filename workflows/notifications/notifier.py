@@ -12,11 +12,11 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError
 
 from workflows.contracts.land_contracts import (
+    FIND_TARGETS,
     SEND_NOTIFICATION,
+    FindTargets,
     NotificationHeld,
-    NotificationOutcome,
     SendNotification,
-    TargetFault,
 )
 from workflows.domain.session.notification import (
     MessageLost,
@@ -25,10 +25,11 @@ from workflows.domain.session.notification import (
     NotificationKind,
     NotifierRequest,
     NotifierState,
+    TargetName,
 )
 from workflows.policy.notifications import message_grouping
 
-_REPEATS: Final = 3
+_TRIES: Final = 4
 _MESSAGES_PER_RUN: Final = 500
 
 
@@ -45,7 +46,7 @@ class SessionNotifier:
         self._request = request
         self._state = request.carried or NotifierState()
         self._has_news = False
-        self._repeats: list[asyncio.Task[None]] = []
+        self._sending: list[asyncio.Task[None]] = []
         self._sent_before = self._state.sent
 
     @workflow.run
@@ -57,7 +58,7 @@ class SessionNotifier:
                 case message_grouping.Send(kind):
                     await self._send(kind)
                 case message_grouping.Wait(None) if self._state.is_finished:
-                    await asyncio.gather(*self._repeats)
+                    await asyncio.gather(*self._sending)
                     return self._state
                 case message_grouping.Wait(None) if self._is_long():
                     workflow.continue_as_new(request.continued(self._state))
@@ -84,7 +85,7 @@ class SessionNotifier:
     def _is_long(self) -> bool:
         has_sent_many = self._state.sent - self._sent_before >= _MESSAGES_PER_RUN
         is_suggested = workflow.info().is_continue_as_new_suggested()
-        is_busy = self._has_news or not all(task.done() for task in self._repeats)
+        is_busy = self._has_news or not all(task.done() for task in self._sending)
         return (has_sent_many or is_suggested) and not is_busy
 
     async def _news(self, patience: timedelta | None = None) -> None:
@@ -96,44 +97,36 @@ class SessionNotifier:
             self._has_news = False
 
     async def _send(self, kind: NotificationKind) -> None:
-        """Send one message; targets that failed are tried again beside what follows."""
+        """Send one message to every target, beside what follows."""
         before, at = self._state, workflow.now()
         message = message_grouping.message(self._request, before, kind, at)
         try:
-            outcome = await self._ask(message)
+            found = await FIND_TARGETS.ask(FindTargets(title=message.title), message.title)
         except ActivityError as error:
             await self._report(message, f"anyone: {error.cause or error}")
         else:
-            if isinstance(outcome, NotificationHeld):
-                self._state = message_grouping.held(self._state, outcome.until)
+            if isinstance(found, NotificationHeld):
+                self._state = message_grouping.held(self._state, found.until)
                 return
-            if outcome.faults:
-                repeat = self._repeat(message, outcome.faults)
-                self._repeats.append(asyncio.create_task(repeat))
+            for target in found.targets:
+                self._sending.append(asyncio.create_task(self._deliver(message, target)))
         self._state = message_grouping.told(before, self._state, kind, at)
 
-    async def _ask(
-        self, message: Notification, faults: tuple[TargetFault, ...] | None = None
-    ) -> NotificationOutcome:
-        left = None if faults is None else tuple(fault.target for fault in faults)
-        request = SendNotification(notification=message, targets=left)
-        return await SEND_NOTIFICATION.ask(request, message.title)
-
-    async def _repeat(self, message: Notification, faults: tuple[TargetFault, ...]) -> None:
-        """Try the targets that failed a few times; then say so in the session."""
-        for number in range(_REPEATS):
-            await workflow.sleep(self._request.retry_after * 2**number)
+    async def _deliver(self, message: Notification, target: TargetName) -> None:
+        """Send a message to one target, a few times if it fails; then say so in the session."""
+        request = SendNotification(notification=message, target=target)
+        summary, fault = f"{message.title}, to {target}", ""
+        for number in range(_TRIES):
+            if number:
+                await workflow.sleep(self._request.retry_after * 2 ** (number - 1))
             try:
-                outcome = await self._ask(message, faults)
+                fault = (await SEND_NOTIFICATION.ask(request, summary)).fault
             except ActivityError as error:
-                await self._report(message, f"anyone: {error.cause or error}")
-                return
-            if isinstance(outcome, NotificationHeld):
+                fault = str(error.cause or error)
                 break
-            if not outcome.faults:
+            if not fault:
                 return
-            faults = outcome.faults
-        await self._report(message, _listed(faults))
+        await self._report(message, f"{target!r}: {fault}")
 
     async def _report(self, message: Notification, reason: str) -> None:
         text = f"the message {message.title!r} did not reach {reason}"
@@ -142,7 +135,3 @@ class SessionNotifier:
             await session.signal("message_lost", MessageLost(text=text[:1_000]))
         except ApplicationError as gone:
             workflow.logger.info("the session has ended: %s", gone)
-
-
-def _listed(faults: tuple[TargetFault, ...]) -> str:
-    return "; ".join(f"{fault.target!r}: {fault.reason}" for fault in faults)

@@ -13,7 +13,7 @@ from datetime import datetime
 from activities.adapters.git import commit_comparison, loose_objects
 from activities.adapters.git.bare_repository import Bare
 from activities.adapters.git.worktrees.collected_names import shown
-from activities.ports.host_repository import Conflict, Merged, MergeOutcome, MergePart
+from activities.ports.merge_values import Conflict, Merged, MergeOutcome, MergePart
 from workflows.domain.ids import Commit, Tree
 
 MARKER = re.compile(rb"^(?:<{7}|>{7}|\|{7})(?: .*)?\r?$", re.MULTILINE)

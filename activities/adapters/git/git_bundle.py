@@ -79,12 +79,21 @@ async def create(
         GitCommandError: an object is missing.
     """
     wanted = "".join(f"{line}\n" for line in (tip, *(f"^{name}" for name in exclude)))
-    options = ["--revs", "--stdout", "-q", "--delta-base-offset"] + ["--thin"] * bool(exclude)
     scope = replace(scope, limit_seconds=LIMIT_SECONDS)
-    packed = await git.run(scope, "pack-objects", *options, stdin=wanted.encode())
-    head = _head(tip)
-    head += "".join(f"-{name}\n" for name in exclude) + f"{tip} refs/blueflame/bundle\n\n"
-    return head.encode() + packed.stdout
+    packed = await git.run(scope, "pack-objects", *packing(exclude), stdin=wanted.encode())
+    return head(tip, exclude).encode() + packed.stdout
+
+
+def packing(exclude: tuple[Commit, ...]) -> tuple[str, ...]:
+    """Return the options with which `pack-objects` packs a history without what is excluded."""
+    thin = ("--thin",) if exclude else ()
+    return ("--revs", "--stdout", "-q", "--delta-base-offset", *thin)
+
+
+def head(tip: Commit, exclude: tuple[Commit, ...]) -> str:
+    """Return the header of a bundle of `tip` for a receiver that has `exclude`."""
+    needs = "".join(f"-{name}\n" for name in exclude)
+    return f"{_head(tip)}{needs}{tip} refs/blueflame/bundle\n\n"
 
 
 def _head(like: Commit) -> str:
@@ -134,21 +143,21 @@ async def unpack(git: Git, scope: Scope, bundle: Bundle, *, strict: bool) -> Non
         BundleError: its prerequisites are missing, or it is damaged or incomplete.
     """
     scope = replace(scope, limit_seconds=LIMIT_SECONDS)
-    if lacking := await _lacking(git, scope, bundle.needs):
+    if gone := await lacking(git, scope, bundle.needs):
         raise PrerequisiteMissingError(
-            f"bundle builds on commit {lacking[0]}, which is not there; send it first"
+            f"bundle builds on commit {gone[0]}, which is not there; send it first"
         )
     try:
         options = ["--stdin", "--fix-thin"] + ["--strict"] * strict
         await git.run(scope, "index-pack", *options, stdin=bundle.pack)
     except GitCommandError as error:
         raise BundleError(f"bundle cannot be unpacked, export it again: {error}") from error
-    if lacking := await _lacking(git, scope, bundle.tips):
-        raise BundleError(f"bundle promises commit {lacking[0]}, which is not in it; export again")
-    await _require_connected(git, scope, bundle)
+    if gone := await lacking(git, scope, bundle.tips):
+        raise BundleError(f"bundle promises commit {gone[0]}, which is not in it; export again")
+    await require_connected(git, scope, bundle.tips, bundle.needs)
 
 
-async def _lacking(git: Git, scope: Scope, names: tuple[Commit, ...]) -> list[Commit]:
+async def lacking(git: Git, scope: Scope, names: tuple[Commit, ...]) -> list[Commit]:
     """Return the commits that are not there."""
     asked = "".join(f"{name}\n" for name in names).encode()
     answer = await git.run(scope, "cat-file", "--batch-check=%(objecttype)", stdin=asked)
@@ -156,8 +165,22 @@ async def _lacking(git: Git, scope: Scope, names: tuple[Commit, ...]) -> list[Co
     return [name for name, line in found if line != b"commit"]
 
 
-async def _require_connected(git: Git, scope: Scope, bundle: Bundle) -> None:
-    asked = "".join([f"{name}\n" for name in bundle.tips] + [f"^{n}\n" for n in bundle.needs])
+async def require_connected(
+    git: Git, scope: Scope, tips: tuple[Commit, ...], known: tuple[Commit, ...]
+) -> None:
+    """Check that every object of a history is there.
+
+    Args:
+        git: the program.
+        scope: the repository.
+        tips: the ends of the history.
+        known: commits whose history is known to be complete.
+
+    Raises:
+        BundleError: an object is missing.
+    """
+    scope = replace(scope, limit_seconds=LIMIT_SECONDS)
+    asked = "".join([f"{name}\n" for name in tips] + [f"^{name}\n" for name in known])
     try:
         arguments = ("rev-list", "--objects", "--quiet", "--stdin")
         await git.run(scope, *arguments, stdin=asked.encode())

@@ -63,6 +63,7 @@ SETTINGS: tuple[str, ...] = (
 GRACE_SECONDS = 2.0
 STDERR_BYTES = 64 << 10
 PIPE_BYTES = 1 << 20
+_NOTHING = asyncio.subprocess.DEVNULL
 OUTPUT_BYTES = 4 << 30
 LIMIT_SECONDS = 5 * 60.0
 """Generous: a command that takes longer waits for something that never comes."""
@@ -101,6 +102,10 @@ class Scope:
     limit_seconds: float = LIMIT_SECONDS
     settings: tuple[str, ...] = SETTINGS
     base: Mapping[str, str] = field(default_factory=lambda: ENVIRONMENT)
+    source: int | None = None
+    """A descriptor to read from in place of `stdin`; nothing passes through this process."""
+    sink: int | None = None
+    """A descriptor to write to; `Completed.stdout` is then empty, and nothing limits its size."""
 
     def having(self, **env: str) -> "Scope":
         """Return the same scope with further variables."""
@@ -179,8 +184,8 @@ class Git:
             self._executable,
             *settings,
             *arguments,
-            stdin=asyncio.subprocess.PIPE if is_fed else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
+            stdin=_end(scope.source, asyncio.subprocess.PIPE if is_fed else _NOTHING),
+            stdout=_end(scope.sink, asyncio.subprocess.PIPE),
             stderr=asyncio.subprocess.PIPE,
             limit=PIPE_BYTES,
             cwd=scope.cwd,
@@ -191,6 +196,10 @@ class Git:
             group=scope.gid,
             extra_groups=None if scope.uid is None else (),
         )
+
+
+def _end(given: int | None, otherwise: int) -> int:
+    return otherwise if given is None else given
 
 
 @contextlib.contextmanager
@@ -206,8 +215,7 @@ async def _exchange(
     process: asyncio.subprocess.Process, stdin: bytes, limit: int
 ) -> tuple[bytes, bytes]:
     """Feed and drain concurrently; a failure of one ends all three."""
-    assert process.stdout is not None, "every command is started with pipes"
-    assert process.stderr is not None, "every command is started with pipes"
+    assert process.stderr is not None, "every command is started with this pipe"
     with first_failure():
         async with asyncio.TaskGroup() as group:
             if process.stdin is not None:
@@ -226,10 +234,10 @@ async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
         pipe.close()
 
 
-async def _drain(pipe: asyncio.StreamReader, limit: int) -> bytes:
+async def _drain(pipe: asyncio.StreamReader | None, limit: int) -> bytes:
     parts: list[bytes] = []
     total = 0
-    while part := await pipe.read(PIPE_BYTES):
+    while pipe is not None and (part := await pipe.read(PIPE_BYTES)):
         total += len(part)
         if total > limit:
             raise OutputTooLargeError(f"git wrote more than {limit} bytes; ask for less at a time")
@@ -261,7 +269,6 @@ async def _terminate(process: asyncio.subprocess.Process) -> None:
 async def _ended(process: asyncio.subprocess.Process) -> None:
     # asyncio reports the end, and closes the pipes, only after they are read to their end.
     for pipe in (process.stdout, process.stderr):
-        assert pipe is not None, "every command is started with pipes"
-        while await pipe.read(PIPE_BYTES):
+        while pipe is not None and await pipe.read(PIPE_BYTES):
             pass
     await process.wait()

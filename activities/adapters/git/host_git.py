@@ -17,7 +17,9 @@ from pathlib import Path
 from activities.adapters.git import (
     added_lines,
     base_names,
+    base_transfer,
     commit_comparison,
+    history_import,
     loose_objects,
     tree_links,
     work_rebase,
@@ -39,15 +41,14 @@ from activities.ports.host_repository import (
     CheckpointRequest,
     Collected,
     Finding,
-    MergeOutcome,
-    MergePart,
-    Rebase,
-    Rebased,
+    HistoryImport,
     TaskCommit,
+    Waiting,
     WorktreePlace,
 )
-from activities.ports.user_repository import AttributeRules, BaseBundle
-from workflows.domain.ids import Commit, SessionId, Tree
+from activities.ports.merge_values import MergeOutcome, MergePart, Rebase, Rebased
+from activities.ports.user_repository import AttributeRules
+from workflows.domain.ids import Commit, Tree
 from workflows.policy.review.diff_rules import AddedLines, ChangedFile
 
 
@@ -63,7 +64,8 @@ class Seams:
     locking: Locking = exclusive
     """How a worktree is locked."""
     fail_point: Callable[[str], None] = lambda _: None
-    """Called with `after-commit`: the checkpoint's commit exists and its ref has not moved."""
+    """Called with `after-commit`: the checkpoint's commit exists and its ref has not moved; and
+    with `after-arrival`: a base is named and not checked yet."""
 
 
 class GitHostRepository:
@@ -79,31 +81,19 @@ class GitHostRepository:
         self._collector = Collector(self._bare)
         self._looked: dict[Path, pipe_removal.Cache] = {}
 
-    async def has_base(self, commit: Commit) -> bool:
-        """Say whether `commit` was imported before."""
-        if not self._bare.layout.bare.exists():
-            return False
-        pattern = "refs/blueflame/*/base"
-        arguments = ("for-each-ref", "--count=1", f"--contains={commit}", pattern)
-        found = await self._git.run(self._bare.scope(), *arguments, accept=(0, 128, 129))
-        return found.code == 0 and bool(found.stdout)
-
-    async def import_base(
-        self, base: BaseBundle | None, commit: Commit, session: SessionId
-    ) -> None:
-        """Import a base and name it."""
+    async def await_base(self, commit: Commit) -> Waiting:
+        """Say what is lacking for a base."""
         await self._bare.ensure(commit)
-        if not await self.has_base(commit):
-            if base is None:
-                raise BundleError(f"base {commit} is not here; fetch its bundle and import that")
-            parsed = bundles.parse(base.bundle)
-            if commit not in parsed.tips:
-                raise BundleError(
-                    f"bundle brings {parsed.tips}, not base {commit}; export it again"
-                )
-            await self._bare.add_shallow(base.shallow)
-            await bundles.unpack(self._git, self._bare.scope(), parsed, strict=False)
-        await self._bare.update_ref(f"refs/blueflame/{session}/base", commit, None)
+        place = base_transfer.identity(self._bare.layout.bare)
+        if await history_import.is_complete(self._bare, commit):
+            return Waiting(is_there=True, place=place)
+        known = await history_import.known(self._bare)
+        return Waiting(is_there=False, known=known, place=place)
+
+    async def import_base(self, asked: HistoryImport) -> None:
+        """Take a base in and name it."""
+        await self._bare.ensure(asked.commit)
+        await history_import.import_history(self._bare, asked, self._fail_point)
 
     async def import_names(self, names: bytes) -> None:
         """Import tags and remote-tracking names."""
@@ -236,12 +226,13 @@ class GitHostRepository:
         """Return the commit on a ref that has this tree."""
         return await commit_comparison.with_tree(self._bare, old, ref, tree)
 
-    async def bundle(self, ref: str, base: Commit) -> bytes:
-        """Bundle the commits of `ref` that are not in `base`."""
+    async def bundle(self, ref: str, since: Commit | None) -> bytes:
+        """Bundle the commits of `ref` that are not in `since`."""
         tip = await self._bare.resolve(ref)
         if tip is None:
             raise BundleError(f"ref {ref!r} does not exist; there is nothing to bundle")
-        return await bundles.create(self._git, self._bare.scope(), tip, (base,))
+        exclude = () if since is None else (since,)
+        return await bundles.create(self._git, self._bare.scope(), tip, exclude)
 
     async def diff(self, base: Commit, commit: Commit) -> bytes:
         """Return the patch between two commits."""

@@ -10,19 +10,18 @@ import re
 import shutil
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
 from activities.adapters.git.bare_repository import Bare, Layout
+from activities.adapters.git.git_bundle import LIMIT_SECONDS
 from activities.adapters.git.git_command import Git
 from activities.adapters.git.worktrees.worktree import Worktrees, delete
 from workflows.domain.ids import Commit
 
 _PATIENCE_SECONDS: Final = 2.0
-_UNREFERENCED: Final = "2.days.ago"
-"""Younger objects without a ref may belong to a running command."""
 _REF: Final = re.compile(r"refs/blueflame/([^/]+)/.+")
 
 
@@ -74,13 +73,19 @@ class Cleanup:
 
     def worktrees(self) -> Iterator[Leftover]:
         """Find the worktrees on disk, complete or not."""
-        places = (
-            self._layout.data / "worktrees" / self._layout.key,
-            self._layout.bare / "worktrees",
-        )
-        names = {path.name for place in places if place.is_dir() for path in place.iterdir()}
-        for name in sorted(names):
+        for name in sorted(self._worktree_names()):
             yield Leftover(name, size_of(self._layout.worktree(name)))
+
+    def traces(self) -> Iterator[Leftover]:
+        """Find what else is left of removed worktrees: their locks and states."""
+        data, key = self._layout.data, self._layout.key
+        names = _names_in(data / "locks" / key, data / "state" / key)
+        for name in sorted(names - self._worktree_names()):
+            yield Leftover(name, 0)
+
+    def _worktree_names(self) -> set[str]:
+        data, key = self._layout.data, self._layout.key
+        return _names_in(data / "worktrees" / key, self._layout.bare / "worktrees")
 
     async def refs(self) -> dict[str, dict[str, Commit]]:
         """Return the refs, grouped by session."""
@@ -103,23 +108,39 @@ class Cleanup:
         async with _held(self._worktrees.lock(name)):
             await self._worktrees.remove(name)
             shutil.rmtree(self._layout.state(name), ignore_errors=True)
+            # While it is held; see `file_locks`.
+            self._layout.lock(name).unlink(missing_ok=True)
 
     async def delete_refs(self, refs: dict[str, Commit]) -> None:
         """Delete refs, if each still holds the given commit."""
         await self._bare.delete_refs(refs)
 
-    async def prune(self) -> int:
-        """Delete unreferenced objects; return the number of freed bytes.
+    async def prune(self, before: datetime, *, is_idle: bool) -> int:
+        """Delete unreferenced objects, without ever unpacking them; pack the others.
+
+        An object that a base needs may go before the base is named. The import then finds it
+        missing (`history_import`).
+
+        Args:
+            before: younger objects without a ref may belong to a running command, and stay.
+            is_idle: no session is open that could be about to begin here; what is packed then
+                goes whatever its age. If not, it moves to one cruft pack until it is old enough.
+
+        Returns:
+            By how many bytes the repository became smaller; negative if it grew.
 
         Raises:
             BusyError: the repository's mutex is held.
         """
-        before = size_of(self._layout.bare)
-        async with _held(self._bare.mutex()) as scope:
-            arguments = ("-q", "-d", "-l", "-A", f"--unpack-unreachable={_UNREFERENCED}")
+        size = size_of(self._layout.bare)
+        async with _held(self._bare.mutex()) as held:
+            scope = replace(held, limit_seconds=LIMIT_SECONDS)
+            expiry = f"{int(before.timestamp())} +0000"
+            kept = ("-a",) if is_idle else ("--cruft", f"--cruft-expiration={expiry}")
+            arguments = ("-q", "-d", "-l", "--no-write-bitmap-index", *kept)
             await self._git.run(scope, "repack", *arguments)
-            await self._git.run(scope, "prune", f"--expire={_UNREFERENCED}")
-        return max(before - size_of(self._layout.bare), 0)
+            await self._git.run(scope, "prune", f"--expire={expiry}")
+        return size - size_of(self._layout.bare)
 
     async def remove_repository(self, before: datetime) -> int:
         """Remove the whole repository if it has no sessions and was not used recently.
@@ -142,7 +163,20 @@ class Cleanup:
             if max(place.stat().st_mtime for place in places) >= before.timestamp():
                 return 0
             await asyncio.to_thread(delete, self._layout.bare)
+            self._forget()
         return size
+
+    def _forget(self) -> None:
+        """Remove the repository's folders that are empty, and its mutex, which is held."""
+        data, key = self._layout.data, self._layout.key
+        for name in ("worktrees", "state", "locks"):
+            with suppress(OSError):
+                (data / name / key).rmdir()
+        self._layout.mutex.unlink(missing_ok=True)
+
+
+def _names_in(*places: Path) -> set[str]:
+    return {path.name for place in places if place.is_dir() for path in place.iterdir()}
 
 
 @asynccontextmanager

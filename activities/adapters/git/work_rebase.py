@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from activities.adapters.git import commit_comparison, loose_objects
 from activities.adapters.git.bare_repository import Bare
 from activities.adapters.git.worktrees.collected_names import shown
-from activities.ports.host_repository import Rebase, Rebased
+from activities.ports.merge_values import Rebase, Rebased
 from workflows.domain.ids import Commit, Tree
 
 MERGED: Final = "merged work"

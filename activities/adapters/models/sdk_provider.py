@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+from activities.adapters.models.call_measures import call_to
 from activities.adapters.models.dialects.neutral_messages import check_conversation
 from activities.adapters.models.keys import KeyRing
 from activities.adapters.models.streams import Assembly, whole
@@ -54,7 +55,8 @@ class SdkProvider(ABC, Generic[C]):
         async def send() -> str | bytes | Json:
             return await self._send(client, request)
 
-        body = await exchange(send, self._classify, request.timeout, key)
+        with call_to(self._name):
+            body = await exchange(send, self._classify, request.timeout, key)
         return self._read(request, body)
 
     async def _stream(

@@ -18,6 +18,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
+from activities.adapters.models.call_measures import content_came
 from activities.ports.model_provider import (
     ModelError,
     OutcomeUnknownError,
@@ -68,9 +69,13 @@ async def whole(
         Exception: of the transport or of JSON, which the caller maps to an unknown outcome.
     """
     following = aiter(events)
+    has_begun = False
     try:
         async for event in following:
             assembly.take(table(event))
+            if assembly.has_begun and not has_begun:
+                has_begun = True
+                content_came()
             if assembly.is_whole:
                 break
     except Exception as error:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from activities.adapters.models.call_measures import answer_came
 from activities.ports.model_provider import (
     ModelError,
     ModelUnusableError,
@@ -58,6 +59,7 @@ class Transport:
                 trust_env=self._trust_env,
                 transport=self._wire,
                 follow_redirects=False,
+                event_hooks={"response": [answer_came]},
                 # Nothing waits for a free connection, because the queues' rates limit the calls.
                 limits=Limits(max_connections=None, max_keepalive_connections=20),
             )

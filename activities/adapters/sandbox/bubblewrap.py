@@ -38,6 +38,7 @@ from activities.adapters.sandbox.egress.egress_proxy import Egress, Outside
 from activities.adapters.sandbox.egress.network_socket import VARIABLES, answered, through
 from activities.adapters.sandbox.egress.set_up_means import SetUpMeans
 from activities.adapters.sandbox.layer_mount import fresh_work, try_layer, under_layer
+from activities.adapters.sandbox.measured_commands import measured
 from activities.adapters.sandbox.orphaned_sandboxes import sweep_orphans
 from activities.adapters.sandbox.pid_namespace import Namespace
 from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog
@@ -130,6 +131,7 @@ class BubblewrapSandbox:
             self._layering = await try_layer(self.run, near)
         return self._layering
 
+    @measured
     async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:
         """Run one command to its end, kill what it leaves, and reap it, even under cancellation.
 

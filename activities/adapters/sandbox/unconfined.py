@@ -28,6 +28,7 @@ from activities.adapters.sandbox.child_process import (
     readable,
     run_bounded,
 )
+from activities.adapters.sandbox.measured_commands import measured
 from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog, session_of
 from activities.ports.sandbox_port import (
     Layering,
@@ -72,6 +73,7 @@ class UnconfinedSandbox:
         """Report that workspaces share nothing: each command sees its workspace at its own path."""
         return Layering(kind="none", reason="There is no sandbox, so set-up runs in each worktree.")
 
+    @measured
     async def run(self, command: SandboxCommand, hold: int | None = None) -> SandboxResult:
         """Run one command to its end, kill what it leaves, and reap it, even under cancellation.
 

@@ -24,16 +24,16 @@ from activities.repository.host_data import Host, worktree_name
 from activities.tool_batches import ToolActivities
 from activities.worktrees import WorktreeActivities
 from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home
+from workflows.contracts.gate_contracts import RunGates
 from workflows.contracts.host_contracts import (
     FinishOutcome,
     FinishTask,
     ImportBase,
     PrepareWorktree,
-    RunGates,
     RunTools,
     TaskCommitted,
 )
-from workflows.contracts.land_contracts import ExportBase
+from workflows.contracts.land_contracts import ExportBase, SendBase
 from workflows.contracts.merging_contracts import MergeCommits, MergeOutcome
 from workflows.domain.agent.agent_values import WorktreeRef
 from workflows.domain.agent.messages import ToolCall
@@ -156,10 +156,12 @@ class Situation:
         )
         exporting = ExportActivities(self.home.user, self.host.store)
         base = await ActivityEnvironment().run(exporting.export, export)
+        send = SendBase(session=SESSION, repository=base.repository, key=KEY, commit=base.commit)
+        sent = await ActivityEnvironment().run(exporting.send, send)
         request = ImportBase(
             session=SESSION,
             key=KEY,
-            bundle=base.bundle,
+            bundle=sent.bundle,
             names=base.names,
             excludes=base.excludes,
             rules=base.rules,
@@ -186,9 +188,9 @@ class Situation:
     ) -> list[Agent]:
         """Make the repository, bring its base to the host, and start an agent for each task."""
         make(self.home)
-        exported = await self.home.user.export(self.home.path, self.home.base)
-        await self.home.host.import_base(exported, self.home.base, SESSION)
-        await self.home.host.import_names(exported.names)
+        await self.home.import_base()
+        known = await self.home.user.names(self.home.path, self.home.base)
+        await self.home.host.import_names(known.names)
         agents = [Agent(self.host, self.home.base, task, claims) for task in tasks]
         for agent in agents:
             await agent.prepare(copied, set_up)

@@ -1,5 +1,7 @@
 """What is read from the person's checkout with the person's rights."""
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,9 +9,16 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities.adapters.blob_store import MemoryStore
-from activities.base_import import ExportActivities
+from activities.adapters.git.base_transfer import identity
+from activities.adapters.git.repository_locks import exclusive
+from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
+from activities.adapters.snapshots.snapshot_store import LocalSnapshots
+from activities.base_import import ExportActivities, ImportActivities, OwnPlace
+from activities.ports.blob_store_port import BlobMissingError
+from activities.repository.host_data import Host
 from tests.unit.activities.adapters.git.home import SESSION, Home
-from workflows.contracts.land_contracts import ExportBase
+from workflows.contracts.host_contracts import AwaitBase, ImportBase
+from workflows.contracts.land_contracts import ExportBase, SendBase
 from workflows.domain.repository import Base
 from workflows.domain.session.session_config import WorktreeConfig
 from workflows.errors import FailureType
@@ -69,3 +78,47 @@ async def test_a_path_that_is_not_a_file_of_the_checkout_is_refused(home: Home, 
     with pytest.raises(ApplicationError, match=path) as raised:
         await export(home, MemoryStore(), path)
     assert raised.value.type == FailureType.REPOSITORY_REFUSED
+
+
+def own(home: Home) -> Callable[[str], OwnPlace | None]:
+    bare = home.top / "host" / "repositories" / f"{'k' * 32}.git"
+    return lambda _: OwnPlace(bare, name) if (name := identity(bare)) else None
+
+
+@pytest.mark.parametrize("is_shared", [True, False])
+async def test_a_base_goes_through_the_store_only_between_machines(home: Home, is_shared: bool):
+    store = MemoryStore()
+    kept = LocalSnapshots(home.top / "host", exclusive, 1 << 30)
+    host = Host("h", "host/h", store, BubblewrapSandbox(), lambda _: home.host, kept)
+    exports = ExportActivities(home.user, store, own(home) if is_shared else lambda _: None)
+    imports = ImportActivities(host)
+    run = ActivityEnvironment().run
+    awaited = await run(imports.await_base, AwaitBase(key="k" * 32, commit=home.base))
+    send = SendBase(
+        session=SESSION,
+        repository=str(home.path),
+        key="k" * 32,
+        commit=home.base,
+        known=awaited.known,
+        place=awaited.place,
+    )
+    sent = await run(exports.send, send)
+    assert (sent.bundle is None) == is_shared
+    request = ImportBase(
+        session=SESSION,
+        key="k" * 32,
+        bundle=sent.bundle,
+        shallow=(),
+        commit=home.base,
+        gates=None,
+        disk_bytes=0,
+    )
+    for _ in range(2):
+        await run(imports.import_base, request)
+    if sent.bundle is not None:
+        with pytest.raises(BlobMissingError):
+            await store.get(sent.bundle)
+        shutil.rmtree(home.top / "host")
+        with pytest.raises(ApplicationError, match="send the base again") as raised:
+            await run(imports.import_base, request)
+        assert raised.value.type == FailureType.BASE_LACKING

@@ -94,3 +94,17 @@ def test_what_stands_in_the_place_of_a_lock_is_not_followed_or_waited_for(
     with pytest.raises(OSError, match="symbolic links"):
         FileLock(place).try_acquire()
     assert (tmp_path / "other").read_text() == "kept"
+
+
+def test_a_lock_whose_file_was_deleted_by_its_holder_is_not_taken(tmp_path: Path) -> None:
+    """One process opened the file before it was deleted, another makes it again."""
+    path = tmp_path / "lock"
+    first, waiting = FileLock(path), FileLock(path)
+    assert first.try_acquire()
+    path.unlink()
+    third = FileLock(path)
+    assert third.try_acquire()
+    first.release()
+    assert not waiting.try_acquire()
+    third.release()
+    assert waiting.try_acquire()

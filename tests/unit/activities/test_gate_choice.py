@@ -15,7 +15,7 @@ from activities.ports.sandbox_port import Sandbox, SandboxCommand, SandboxResult
 from activities.repository.host_data import Host
 from tests.unit.activities.adapters.git.home import SESSION, Home, names, write
 from tests.unit.activities.gates.test_execution import ScriptedSandbox, exited
-from workflows.contracts.host_contracts import RunGates
+from workflows.contracts.gate_contracts import RunGates
 from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import Commit
 

@@ -16,7 +16,7 @@ from activities.gate_runs import GateActivities
 from activities.ports.sandbox_port import SandboxCommand, SandboxResult
 from activities.repository.host_data import Host
 from tests.unit.activities.adapters.git.home import SESSION, Home, names
-from workflows.contracts.host_contracts import RunGates
+from workflows.contracts.gate_contracts import RunGates
 from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.gate import GateSpec
 

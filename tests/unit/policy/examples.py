@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from workflows.domain.agent.model_values import ModelFacts, Prices
-from workflows.domain.ids import Commit, Digest, TaskId, Tree
+from workflows.domain.ids import Commit, TaskId, Tree
 from workflows.domain.plan import Plan, Task
 from workflows.domain.repository import Base
 from workflows.domain.session.session_state import Prepared, ResolvedRoutes
@@ -49,7 +49,6 @@ def a_preparation(base: str = "b" * 40, sandbox: str = "bubblewrap 0.8.0") -> Pr
         base=Base(
             repository="/r",
             key="k",
-            bundle=Digest("d" * 64),
             commit=Commit(base),
             tree=Tree("e" * 40),
             branch="main",

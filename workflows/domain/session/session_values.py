@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from workflows.domain.evolution import evolve
 from workflows.domain.ids import ChangesetId, Commit, Digest, SessionId, TaskId
+from workflows.domain.line_comment import MOST_COMMENTS, LineComment
 from workflows.domain.plan import Plan
 from workflows.domain.session.decision import Decision
 from workflows.domain.session.notice import Notice
@@ -94,12 +95,16 @@ class ApproveChangeset(SaidOf, frozen=True, extra="forbid"):
     by_rule: bool = Field(default=False, strict=True)
     """A rule approves it for a person (a decisions file, say): it may only approve work that a gate
     judged, unless `approvals.unjudged` is `allow`."""
+    comments: tuple[LineComment, ...] = Field(default=(), max_length=MOST_COMMENTS)
+    """Kept with the tasks; told to an attempt that has to follow nevertheless."""
 
 
 class RejectChangeset(SaidOf, frozen=True, extra="forbid"):
     """`reject_changeset`: its tasks go back to work, with this reason."""
 
     reason: str = Field(default="", max_length=10_000)
+    comments: tuple[LineComment, ...] = Field(default=(), max_length=MOST_COMMENTS)
+    """On lines of the work; the next attempt is told each with its place."""
 
 
 class SkipTask(SaidOf, frozen=True, extra="forbid"):
@@ -227,6 +232,14 @@ class SessionView(BaseModel, frozen=True, extra="forbid"):
     def evolve(self, **changes: Unpack[_ViewChanges]) -> Self:
         """Return a copy with some fields replaced."""
         return evolve(self, changes)
+
+
+class TaskCosts(BaseModel, frozen=True, extra="forbid"):
+    """What the query `costs` answers."""
+
+    schema_version: int = VIEW_SCHEMA
+    usd: dict[TaskId, Decimal]
+    """Of each task's ended agents; a task that cost nothing is left out."""
 
 
 SessionOutcome = Literal["complete", "incomplete", "stopped", "failed"]

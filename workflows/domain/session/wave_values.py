@@ -280,8 +280,6 @@ class MergeRequest(BaseModel, frozen=True, extra="forbid"):
     grounds: Grounds
     repository: str
     base: Commit
-    base_bundle: Digest | None = None
-    """The base as it was exported; None in a session of an earlier version."""
     head: Commit
     delivered: Commit | None
     """The commit of the branch in the person's repository."""

@@ -41,6 +41,7 @@ from workflows.policy.plan.json_shape import shape_faults
 from workflows.policy.plan.plan_check import brief, plan_faults
 from workflows.policy.session import (
     decision_record,
+    line_comments,
     phase_changes,
     plan_edits,
     reported_events,
@@ -196,7 +197,10 @@ def _accept(case: Case, changeset: Changeset, signal: ApproveChangeset) -> Appli
             f"{why_by_hand(judged)}"
         )
         return case.not_possible(signal.id, text)
-    return Applied(state=wave_outcomes.put_changeset(case.state, approved))
+    if refusal := line_comments.refusal(changeset, signal.comments):
+        return case.not_possible(signal.id, refusal)
+    state = line_comments.noted(case.state, changeset, signal.comments)
+    return Applied(state=wave_outcomes.put_changeset(state, approved))
 
 
 def _reject_changeset(case: Case, signal: RejectChangeset) -> Applied:
@@ -206,11 +210,14 @@ def _reject_changeset(case: Case, signal: RejectChangeset) -> Applied:
     if not can_move_changeset(changeset, ChangesetEvent.REJECTED):
         text = f"changeset {signal.id!r} is {changeset.state} and waits for no approval"
         return case.not_possible(signal.id, text)
-    state = wave_outcomes.put_changeset(
-        case.state, move_changeset(changeset, ChangesetEvent.REJECTED)
-    )
+    if refusal := line_comments.refusal(changeset, signal.comments, signal.reason):
+        return case.not_possible(signal.id, refusal)
+    state = line_comments.kept(case.state, changeset, signal.comments)
+    rejected = move_changeset(changeset, ChangesetEvent.REJECTED)
+    state = wave_outcomes.put_changeset(state, rejected)
     for item in changeset.items:
-        state = wave_outcomes.send_back(state, item.task, signal.reason or "rejected by a person")
+        reason = line_comments.told(signal.reason, signal.comments, item.task)
+        state = wave_outcomes.send_back(state, item.task, reason or "rejected by a person")
     return Applied(state=state)
 
 

@@ -9,6 +9,7 @@ from workflows.domain.session.session_values import (
     SessionRequest,
     SessionResult,
     SessionView,
+    TaskCosts,
     TaskLine,
 )
 from workflows.domain.task import TaskRecord
@@ -73,6 +74,12 @@ def result(state: SessionState, outcome: SessionOutcome) -> SessionResult:
         decisions=state.decisions,
         decisions_dropped=state.decisions_dropped,
     )
+
+
+def costs(state: SessionState) -> TaskCosts:
+    """Return what the ended agents of each task cost."""
+    records = state.records.values()
+    return TaskCosts(usd={each.task.id: each.cost_usd for each in records if each.cost_usd})
 
 
 def short(view: SessionView) -> SessionView:

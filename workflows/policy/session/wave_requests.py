@@ -117,7 +117,6 @@ def _merge_request(request: SessionRequest, state: SessionState, start: StageSta
         grounds=grounds(request, state),
         repository=known.base.repository,
         base=known.base.commit,
-        base_bundle=known.base.bundle,
         head=_head(state),
         delivered=state.delivered,
         queue=_queued(state, start.changesets),

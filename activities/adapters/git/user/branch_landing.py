@@ -5,9 +5,11 @@ Only `fast_forward` moves a checkout, and only after checking every reason again
 the user's hooks. Nothing is retried or forced: obstacles are reported.
 """
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
-from activities.adapters.git import base_names
+from activities.adapters.git import base_names, base_transfer
 from activities.adapters.git import git_bundle as bundles
 from activities.adapters.git.git_command import Git, Scope
 from activities.adapters.git.user import repository_preflight
@@ -24,7 +26,7 @@ from activities.ports.git_errors import (
 )
 from activities.ports.user_repository import (
     AttributeRules,
-    BaseBundle,
+    BaseNames,
     FastForwardRequest,
     IgnoredFile,
     Landed,
@@ -65,26 +67,29 @@ class GitUserRepository:
         """Return how git converts files beside what `.gitattributes` files say."""
         return await read_rules(self._git, await find(root), self._person.environment)
 
-    async def export(self, path: Path, commit: Commit) -> BaseBundle:
-        """Bundle `commit` with its history."""
+    async def names(self, path: Path, commit: Commit) -> BaseNames:
+        """Return the names of `commit` and its history."""
         found = await find(path)
-        try:
-            data = await bundles.create(self._git, found.scope(), commit)
+        with _explained(found, commit):
             known = await base_names.export(self._git, found.scope(), commit)
-        except GitCommandError as error:
-            if "ermission denied" in error.stderr:
-                raise RepositoryUnreadableError(
-                    f"{str(found.root)!r} belongs to {found.owner} and cannot be read whole; give "
-                    f"the account that runs Blue Flame read access: {error.stderr.strip()[:500]}"
-                ) from error
-            raise PartialCloneError(
-                f"the history of {commit} in {str(found.root)!r} is incomplete; "
-                f"`git fsck` tells more: {error.stderr.strip()[:500]}"
-            ) from error
         boundary = found.common_dir / "shallow"
         names = boundary.read_text().split() if boundary.exists() else []
-        shallow = tuple(Commit(name) for name in names)
-        return BaseBundle(bundle=data, names=known, shallow=shallow)
+        return BaseNames(names=known, shallow=tuple(Commit(name) for name in names))
+
+    async def send(self, path: Path, commit: Commit, known: tuple[Commit, ...], sink: int) -> None:
+        """Write a bundle of `commit` with its history."""
+        found = await find(path)
+        with _explained(found, commit):
+            await base_transfer.write_bundle(self._git, found.scope(), commit, known, sink)
+
+    async def bring(
+        self, path: Path, commit: Commit, known: tuple[Commit, ...], bare: Path
+    ) -> None:
+        """Store the objects of `commit` with its history on this machine's host."""
+        found = await find(path)
+        target = Scope(bare, {"GIT_DIR": str(bare)})
+        with _explained(found, commit):
+            await base_transfer.bring(self._git, found.scope(), commit, known, target)
 
     async def land(self, request: LandRequest) -> LandOutcome:
         """Store commits and move one ref."""
@@ -127,6 +132,25 @@ class GitUserRepository:
     async def fast_forward(self, request: FastForwardRequest) -> LandOutcome:
         """Move the user's branch if that is safe."""
         return await fast_forward(self._git, request, self._person)
+
+
+@contextmanager
+def _explained(found: Found, commit: Commit) -> Generator[None]:
+    """Say for a person why a history cannot be packed."""
+    try:
+        yield
+    except GitCommandError as error:
+        if error.arguments[:1] == ("index-pack",):
+            raise
+        if "ermission denied" in error.stderr:
+            raise RepositoryUnreadableError(
+                f"{str(found.root)!r} belongs to {found.owner} and cannot be read whole; give "
+                f"the account that runs Blue Flame read access: {error.stderr.strip()[:500]}"
+            ) from error
+        raise PartialCloneError(
+            f"the history of {commit} in {str(found.root)!r} is incomplete; "
+            f"`git fsck` tells more: {error.stderr.strip()[:500]}"
+        ) from error
 
 
 async def move_ref(

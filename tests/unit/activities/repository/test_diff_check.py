@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.ports.host_repository import Rebase
+from activities.ports.merge_values import Rebase
 from activities.repository.diff_check import check_diff
 from tests.unit.activities.adapters.git.home import WHEN, Home, write
 from workflows.contracts.host_contracts import FinishTask

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.policy.examples import a_plan, a_preparation, a_task
 from workflows.domain.budget import Bill
 from workflows.domain.gate import Judgement
-from workflows.domain.ids import Commit, SessionId
+from workflows.domain.ids import Commit, SessionId, TaskId
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import Routes, SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
@@ -50,6 +50,13 @@ def test_a_task_takes_at_most_300_bytes_on_average_where_all_await_approval() ->
     view = session_view.view(REQUEST, session)
     assert all(each.digest for each in view.changesets)
     assert len(view.model_dump_json().encode()) <= 300 * 1_000
+
+
+def test_costs_name_the_tasks_that_cost_something() -> None:
+    session = state("a", "b")
+    paid = session.records[TaskId("a")].evolve(cost_usd=Decimal("0.25"))
+    costs = session_view.costs(wave_outcomes.put(session, paid))
+    assert costs.usd == {"a": Decimal("0.25")}
 
 
 def test_only_what_waits_for_approval_shows_its_digest() -> None:

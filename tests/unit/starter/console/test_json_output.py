@@ -16,6 +16,7 @@ from workers.settings import Settings
 READING = {
     "doctor": (),
     "ls": (),
+    "health": (),
     "status": (),
     "watch": (),
     "task": ("t1",),

@@ -38,6 +38,7 @@ APART = {"codec", "config", "doctor", "init", "simulate"}
 """They concern no session: they look at this machine, write a person's file, or serve."""
 LOOKING = (
     ("ls",),
+    ("health",),
     ("status",),
     ("plan",),
     ("log",),

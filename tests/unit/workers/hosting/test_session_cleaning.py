@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import random
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,8 @@ from typing import Any
 import pytest
 
 from activities.adapters.blob_store import LocalStore
-from activities.adapters.git.repository_cleanup import Cleanup
-from starter.sessions.session_client import make_id
+from activities.adapters.git.repository_cleanup import Cleanup, size_of
+from starter.sessions.short_ids import make_id
 from tests.unit.activities.adapters.git.home import Home
 from workers.hosting import data_layout
 from workers.hosting.data_layout import packages_root
@@ -81,9 +83,8 @@ def test_what_of_a_session_may_go(session: str, facts: dict[str, Any], removable
 async def left_behind(home: Home, *sessions: SessionId) -> Settings:
     """Leave a worktree and a ref of each session."""
     home.make({"a.txt": "a\n"})
-    exported = await home.user.export(home.path, home.base)
     for session in sessions:
-        await home.host.import_base(exported, home.base, session)
+        await home.import_base(session)
         await home.host.create_worktree(f"{session}.dev.t.1", home.base)
     settings = Settings(data_dir=home.top)
     data_layout.prepare(settings)
@@ -161,9 +162,89 @@ async def test_a_repository_without_sessions_goes_once_it_is_quiet(home: Home) -
     assert await cleanup.remove_repository(NOW + DAY) > 0
     assert not bare.exists()
     # The next session makes it again.
-    exported = await home.user.export(home.path, home.base)
-    await home.host.import_base(exported, home.base, NEW)
-    assert await home.host.has_base(home.base)
+    await home.import_base(NEW)
+    assert (await home.host.await_base(home.base)).is_there
+
+
+def large(number: int) -> bytes:
+    return random.Random(number).randbytes(200_000)
+
+
+async def loose(home: Home) -> None:
+    """Work of the session as loose objects, some of it without a ref."""
+    place = home.top / "host" / "worktrees" / ("k" * 32) / f"{OLD}.dev.t.1"
+    work = home.base
+    for number in range(3):
+        (place / "a.txt").write_bytes(large(number))
+        work = await home.commit_work(f"{OLD}.dev.t.1")
+    await home.host.advance(f"refs/blueflame/{OLD}/tasks/t", work, None)
+
+
+async def packed(home: Home) -> None:
+    """The same in one pack, together with the base."""
+    await loose(home)
+    home.of_host("repack", "-q", "-a", "-d", "-k")
+
+
+async def nothing(home: Home) -> None:
+    """Only the base, in its pack."""
+
+
+@pytest.mark.parametrize("make", [nothing, loose, packed])
+@pytest.mark.parametrize("is_old", [True, False])
+@pytest.mark.parametrize("is_open", [True, False], ids=["open elsewhere", "idle"])
+async def test_a_clean_up_never_grows_a_repository(
+    home: Home, make: Callable[[Home], Awaitable[None]], is_old: bool, is_open: bool
+) -> None:
+    settings = await left_behind(home, OLD, NEW)
+    await make(home)
+    bare = settings.host_dir / "repositories" / f"{'k' * 32}.git"
+    if is_old:
+        for path in bare.rglob("objects/**/*"):
+            os.utime(path, (0, 0))
+    before, found = size_of(bare), home.of_host("cat-file", "--batch-all-objects", "--batch-check")
+    elsewhere = [of_age(1)] if is_open else []
+    report = await clean(settings, request(open=elsewhere, ended={NEW: NOW}))
+    after = size_of(bare)
+    assert report.failed == report.busy == ()
+    # A cruft pack has an index of its own: a few blocks, where nothing could go.
+    assert after <= before + (32 << 10) * is_open
+    gone = set(found.splitlines()) - set(
+        home.of_host("cat-file", "--batch-all-objects", "--batch-check").splitlines()
+    )
+    if make is not nothing and is_old:
+        assert gone
+        assert after < before - 300_000
+        assert report.repository_bytes == pytest.approx(before - after, abs=64 << 10)
+    home.of_host("fsck", "--connectivity-only")
+    await home.host.create_worktree(f"{NEW}.dev.u.1", home.base)
+
+
+async def test_after_the_last_session_nothing_of_it_is_left(home: Home) -> None:
+    """Locks, states and empty folders grew with every session."""
+    home.make({"a.txt": "a\n"})
+    settings = Settings(data_dir=home.top)
+    data_layout.prepare(settings)
+    before = sorted(settings.host_dir.rglob("*"))
+    for session in (OLD, of_age(90)):
+        await home.import_base(session)
+        for number in range(3):
+            name = f"{session}.dev.t.{number}"
+            await home.host.create_worktree(name, home.base)
+            async with home.host.lock(name):
+                await home.host.restore(name, home.base)
+            if number:
+                await home.host.remove_worktree(name)
+    for path in (settings.host_dir / "repositories").rglob("*"):
+        os.utime(path, (0, 0), follow_symlinks=False)
+    report = await clean(settings, request())
+    assert (report.failed, report.repositories) == ((), 0)
+    # Deleting refs has just used it.
+    later = await clean(settings, request(now=NOW + DAY, before=NOW + DAY))
+    assert (later.failed, later.repositories) == ((), 1)
+    tops = {"repositories", "worktrees", "locks", "state"}
+    left = [path for path in settings.host_dir.rglob("*") if path not in before]
+    assert {str(path.relative_to(settings.host_dir)) for path in left} <= tops
 
 
 async def test_blobs_of_open_sessions_stay(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import shutil
 import subprocess
+import tempfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,7 +11,7 @@ from activities.adapters.git.git_command import Git
 from activities.adapters.git.host_git import GitHostRepository
 from activities.adapters.git.user.branch_landing import GitUserRepository
 from activities.adapters.git.user.fast_forward import Person
-from activities.ports.host_repository import CheckpointRequest, Collected, TaskCommit
+from activities.ports.host_repository import CheckpointRequest, Collected, HistoryImport, TaskCommit
 from activities.ports.user_repository import LandOutcome, LandRequest
 from workflows.domain.ids import Commit, SessionId, TaskId
 
@@ -74,10 +76,20 @@ class Home:
         self.base = Commit(self.run("rev-parse", "HEAD"))
         return self.base
 
+    async def import_base(self, session: SessionId = SESSION) -> None:
+        """Bring the base to the host through a file, as far as the host lacks it."""
+        waiting = await self.host.await_base(self.base)
+        shallow = (await self.user.names(self.path, self.base)).shallow
+        asked = HistoryImport(self.base, session, shallow)
+        if waiting.is_there:
+            return await self.host.import_base(asked)
+        with tempfile.TemporaryFile() as file:
+            await self.user.send(self.path, self.base, waiting.known, file.fileno())
+            return await self.host.import_base(replace(asked, bundle=file.fileno()))
+
     async def start(self, name: str = "t1") -> Path:
         """Bring the base to the host and make a worktree."""
-        exported = await self.user.export(self.path, self.base)
-        await self.host.import_base(exported, self.base, SESSION)
+        await self.import_base()
         await self.host.import_rules(await self.user.attribute_rules(self.path))
         return (await self.host.create_worktree(name, self.base)).path
 

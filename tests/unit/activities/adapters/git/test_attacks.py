@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from activities.ports.git_errors import WorktreeDamagedError
-from activities.ports.host_repository import MergePart
+from activities.ports.merge_values import MergePart
 from activities.ports.user_repository import FastForwardRequest, Landed
 from tests.unit.activities.adapters.git.home import WHEN, Home, plain_git, write
 from workflows.domain.ids import Commit

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.ports.host_repository import Conflict, Merged, MergePart
+from activities.ports.merge_values import Conflict, Merged, MergePart
 from tests.unit.activities.adapters.git.home import WHEN, Home, names, write
 from workflows.domain.ids import Commit, Tree
 

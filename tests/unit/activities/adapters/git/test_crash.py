@@ -4,14 +4,18 @@ The process dies as a double of the command that runs no further; what the dead 
 as the system does it. A kill inside a command leaves git's own lock files, which are tested apart.
 """
 
+import os
 import shutil
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 
 from activities.adapters.git.git_command import Completed, Git, Scope
 from activities.adapters.git.host_git import GitHostRepository
+from activities.adapters.git.repository_cleanup import Cleanup
 from activities.adapters.git.user.branch_landing import GitUserRepository
-from activities.ports.host_repository import MergePart, TaskCommit
+from activities.ports.host_repository import HistoryImport, TaskCommit
+from activities.ports.merge_values import MergePart
 from activities.ports.user_repository import FastForwardRequest, LandRequest
 from tests.unit.activities.adapters.git.home import (
     BRANCH,
@@ -58,7 +62,7 @@ async def session(home: Home, git: Git) -> Commit:
     """One whole small session: base, worktree, turn, task commit, merge, landing."""
     host = GitHostRepository(git, home.top / "host", "k" * 32)
     user = GitUserRepository(git, home.person)
-    await host.import_base(await user.export(home.path, home.base), home.base, SESSION)
+    await imported(home, host, user)
     place = (await host.create_worktree("t1", home.base)).path
     async with host.lock("t1"):
         await host.restore("t1", home.base)
@@ -81,6 +85,15 @@ async def session(home: Home, git: Git) -> Commit:
     await host.remove_worktree("gate")
     await host.remove_worktree("t1")
     return merged.commit
+
+
+async def imported(home: Home, host: GitHostRepository, user: GitUserRepository) -> None:
+    """The base straight from the person's repository into the host's."""
+    waiting = await host.await_base(home.base)
+    if not waiting.is_there:
+        bare = home.top / "host/repositories" / f"{'k' * 32}.git"
+        await user.bring(home.path, home.base, waiting.known, bare)
+    await host.import_base(HistoryImport(home.base, SESSION))
 
 
 async def undisturbed(home: Home) -> tuple[Commit, int]:
@@ -112,3 +125,33 @@ async def test_a_kill_at_any_command_changes_nothing_at_the_end(tmp_path: Path):
         assert names(home.path) == [".git", "a.txt", "n"]
         assert names(home.top / "host/worktrees" / ("k" * 32)) == []
         shutil.rmtree(home.top)
+
+
+async def test_a_kill_during_a_clean_up_loses_nothing(tmp_path: Path):
+    """What a session still names stays whole; the next clean-up does what this one left."""
+    model = Home(tmp_path / "model")
+    model.top.mkdir()
+    model.make({"a.txt": "one\n"})
+    merged = await session(model, Git(GIT))
+    model.of_host("update-ref", "-d", RESULT, merged)
+    seed = tmp_path / "seed"
+    shutil.copytree(model.top, seed, symlinks=True)
+    later = WHEN + timedelta(days=3650)
+    for number in (1, 2, 3):
+        for is_idle in (True, False):
+            home = Home(tmp_path / f"{number}.{is_idle}")
+            shutil.copytree(seed, home.top, symlinks=True)
+            half = home.top / "host/repositories" / f"{'k' * 32}.git" / "objects/pack/tmp_pack_x"
+            half.write_bytes(b"half a pack")
+            os.utime(half, (0, 0))
+            with suppress(Killed):
+                mortal = Mortal(number, is_after=number == 3)
+                await Cleanup(mortal, home.top / "host", "k" * 32).prune(later, is_idle=is_idle)
+            home.of_host("fsck", "--connectivity-only")
+            await Cleanup(home.git, home.top / "host", "k" * 32).prune(later, is_idle=is_idle)
+            home.of_host("fsck", "--connectivity-only")
+            assert await home.host.read_file(model.base, "a.txt") == b"one\n"
+            assert await home.host.tip(RESULT) is None
+            assert not half.exists()
+            found = home.of_host("cat-file", "--batch-all-objects", "--batch-check")
+            assert merged not in found

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.ports.host_repository import Merged, MergePart
+from activities.ports.merge_values import Merged, MergePart
 from activities.ports.user_repository import FastForwardRequest
 from tests.effort import examples
 from tests.unit.activities.adapters.git.home import BRANCH, WHEN, Home, plain_git, write

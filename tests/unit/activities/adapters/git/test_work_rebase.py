@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.ports.host_repository import Merged, MergePart, Rebase, Rebased
+from activities.ports.merge_values import Merged, MergePart, Rebase, Rebased
 from tests.unit.activities.adapters.git.home import WHEN, Home, write
 from workflows.domain.ids import Commit
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from activities.ports.git_errors import BundleError
+from activities.ports.git_errors import BundleError, PrerequisiteMissingError
+from activities.ports.host_repository import HistoryImport
 from activities.ports.user_repository import (
-    BaseBundle,
     FastForwardRequest,
     Landed,
     LandRequest,
@@ -177,21 +177,23 @@ async def test_refuses_a_damaged_bundle(home: Home):
 
 async def test_a_base_has_to_be_what_the_bundle_brings(home: Home):
     home.make({"a.txt": "one\n"})
-    exported = await home.user.export(home.path, home.base)
-    with pytest.raises(BundleError):
-        await home.host.import_base(exported, Commit("1" * 40), SESSION)
-    with pytest.raises(BundleError):
-        await home.host.import_base(BaseBundle(bundle=b"x"), home.base, SESSION)
-    with pytest.raises(BundleError):
-        await home.host.import_base(None, home.base, SESSION)
+    other = Commit("1" * 40)
+    with tempfile.TemporaryFile() as file:
+        await home.user.send(home.path, home.base, (), file.fileno())
+        with pytest.raises(BundleError, match="not base"):
+            await home.host.import_base(HistoryImport(other, SESSION, bundle=file.fileno()))
+    with tempfile.TemporaryFile() as file, pytest.raises(BundleError, match="not a git bundle"):
+        await home.host.import_base(HistoryImport(home.base, SESSION, bundle=file.fileno()))
+    with pytest.raises(PrerequisiteMissingError, match="has not arrived"):
+        await home.host.import_base(HistoryImport(home.base, SESSION))
 
 
 async def test_a_known_base_needs_no_bundle(home: Home):
     home.make({"a.txt": "one\n"})
-    assert not await home.host.has_base(home.base)
+    assert not (await home.host.await_base(home.base)).is_there
     await home.start()
-    assert await home.host.has_base(home.base)
-    await home.host.import_base(None, home.base, SessionId("s2"))
+    assert (await home.host.await_base(home.base)).is_there
+    await home.host.import_base(HistoryImport(home.base, SessionId("s2")))
     assert await home.host.tip("refs/blueflame/s2/base") == home.base
 
 

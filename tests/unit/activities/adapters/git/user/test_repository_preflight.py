@@ -228,7 +228,7 @@ async def test_reads_a_repository_of_another_owner(home: Home):
         os.lchown(place, 1234, 1234)
     facts = await home.user.inspect(home.path, None)
     assert facts.owner == "1234"
-    assert (await home.user.export(home.path, home.base)).bundle
+    await home.import_base()
 
 
 def test_importing_the_adapter_loads_no_gitpython():

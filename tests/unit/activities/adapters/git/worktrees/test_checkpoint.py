@@ -110,8 +110,8 @@ async def test_a_sha256_repository_works_too(home: Home):
 
 async def test_git_takes_our_bundles(home: Home):
     home.make({"a.txt": "one\n"})
-    exported = await home.user.export(home.path, home.base)
-    (home.top / "base.bundle").write_bytes(exported.bundle)
+    with (home.top / "base.bundle").open("w+b") as file:
+        await home.user.send(home.path, home.base, (), file.fileno())
     plain_git(home.top, "clone", "-q", "--bare", "base.bundle", "clone.git")
     assert home.base in plain_git(home.top, "bundle", "list-heads", "base.bundle")
 

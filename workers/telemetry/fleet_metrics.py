@@ -1,0 +1,175 @@
+"""Gauges of all open sessions, of the queues and of the disk: looked at every few seconds.
+
+Each worker of role `workflows` sets the same gauges of sessions and queues, so that they are there
+as long as one of them runs; who reads them takes the maximum over all workers.
+"""
+
+import asyncio
+import logging
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Final
+
+from temporalio.client import Client
+
+from activities.ports.measures import Measure
+from workers.telemetry.fleet import Fleet, OpenSession, read_fleet
+from workers.telemetry.fleet_findings import alive, idle, parked_calls, waited, waits_for_person
+from workers.telemetry.metric_table import WaitKind
+from workflows.domain.changeset import ChangesetState
+from workflows.domain.session.session_state import SessionPhase
+from workflows.domain.task import TaskState
+
+_log = logging.getLogger(__name__)
+
+_LOOK_SECONDS: Final = 15.0
+_SHARE: Final = 20
+"""It rests this many times as long as it took to look: at most a twentieth of one core."""
+
+
+async def repeat(look: Callable[[], Awaitable[None]], what: str, stop: asyncio.Event) -> None:
+    """Look until `stop` is set; what fails is tried again, and said once. It never raises.
+
+    Args:
+        look: measures once.
+        what: is said to be not measurable.
+        stop: ends it.
+    """
+    is_failing = False
+    while not stop.is_set():
+        began = time.monotonic()
+        try:
+            await look()
+            is_failing = False
+        except Exception as error:  # noqa: BLE001  (the next look may succeed)
+            if not is_failing:
+                _log.warning("%s cannot be measured now: %r; tried again later", what, error)
+            is_failing = True
+        rest = max(_LOOK_SECONDS, _SHARE * (time.monotonic() - began))
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), rest)
+
+
+async def measure_fleet(measure: Measure, client: Client, stop: asyncio.Event) -> None:
+    """Set the gauges of all sessions and queues until `stop` is set."""
+    gauges = FleetGauges(measure)
+
+    async def look() -> None:
+        gauges.set(await read_fleet(client))
+
+    await repeat(look, "the sessions", stop)
+
+
+async def measure_disk(
+    measure: Measure, place: Path, store: Path | None, stop: asyncio.Event
+) -> None:
+    """Set the gauges of the machine's disk until `stop` is set.
+
+    Args:
+        measure: takes them.
+        place: a folder on the disk.
+        store: the store, to measure its size too; None: another process does that.
+        stop: ends it.
+    """
+
+    async def look() -> None:
+        measure("blueflame_disk_free_bytes", shutil.disk_usage(place).free)
+        if store is not None:
+            measure("blueflame_store_bytes", await asyncio.to_thread(size_of, store))
+
+    await repeat(look, "the disk", stop)
+
+
+def size_of(folder: Path) -> int:
+    """Return the size of all files below a folder, in bytes; 0 if it does not exist."""
+    total = 0
+    for place, _, files in os.walk(folder):
+        for name in files:
+            with suppress(OSError):  # it may be removed at any time
+                total += os.lstat(os.path.join(place, name)).st_size  # noqa: PTH118 (a hundred thousand files)
+    return total
+
+
+class FleetGauges:
+    """Sets the gauges of one look; what the last look found and this one did not is set to 0."""
+
+    def __init__(self, measure: Measure) -> None:
+        self._measure = measure
+        self._queues: set[str] = set()
+        self._providers: set[str] = set()
+
+    def set(self, fleet: Fleet) -> None:
+        """Set all gauges."""
+        self._set_states(fleet.sessions)
+        self._set_waits(fleet)
+        self._set_money(fleet.sessions)
+        self._set_queues(fleet)
+
+    def _set_states(self, sessions: Iterable[OpenSession]) -> None:
+        views = [each.view for each in sessions]
+        seen = [view for view in views if view is not None]
+        self._measure("blueflame_unanswered_sessions", len(views) - len(seen))
+        phases = Counter(view.phase for view in seen)
+        tasks = Counter(task.state for view in seen for task in view.tasks)
+        sets = Counter(each.state for view in seen for each in view.changesets)
+        for phase in SessionPhase:
+            self._measure("blueflame_sessions", phases[phase], phase=phase)
+        for state in TaskState:
+            self._measure("blueflame_tasks", tasks[state], state=state)
+        for each in ChangesetState:
+            self._measure("blueflame_changesets", sets[each], state=each)
+
+    def _set_waits(self, fleet: Fleet) -> None:
+        waits = {each.session: waits_for_person(each) for each in fleet.sessions}
+        kinds = Counter(wait.kind for found in waits.values() for wait in found)
+        for kind in WaitKind:
+            self._measure("blueflame_waits_for_person", kinds[kind], kind=kind)
+        waiting = [waited(each, fleet) for each in fleet.sessions if waits[each.session]]
+        others = [
+            idle(each, fleet)
+            for each in fleet.sessions
+            if not waits[each.session] and not parked_calls([each])
+        ]
+        longest = "blueflame_longest_wait_for_person_seconds"
+        self._measure(longest, _longest(waiting))
+        self._measure("blueflame_longest_idle_seconds", _longest(others))
+        calls = Counter(each.model.partition("/")[0] for each in parked_calls(fleet.sessions))
+        self._providers |= set(calls)
+        for provider in self._providers:
+            self._measure("blueflame_parked_calls", calls[provider], provider=provider)
+
+    def _set_money(self, sessions: Iterable[OpenSession]) -> None:
+        ledgers = [each.ledger for each in sessions if each.ledger is not None]
+        spent = [each.settled_usd for each in ledgers]
+        left = [max(each.cap_usd - each.settled_usd, Decimal(0)) for each in ledgers]
+        burn = [each.burn_usd_per_minute for each in ledgers]
+        shares = [
+            each.burn_usd_per_minute / each.burn_limit_usd_per_minute
+            for each in ledgers
+            if each.burn_limit_usd_per_minute
+        ]
+        self._measure("blueflame_spent_usd", float(sum(spent)))
+        self._measure("blueflame_budget_left_usd", float(sum(left)))
+        self._measure("blueflame_burn_usd_per_minute", float(sum(burn)))
+        self._measure("blueflame_burn_limit_ratio", float(max(shares, default=0)))
+
+    def _set_queues(self, fleet: Fleet) -> None:
+        now = {each.queue: each for each in fleet.queues}
+        self._queues |= set(now)
+        for name in self._queues:
+            found = now.get(name)
+            pollers = 0 if found is None else len(alive(found, fleet))
+            self._measure("blueflame_queue_pollers", pollers, queue=name)
+            backlog = 0 if found is None else found.backlog
+            self._measure("blueflame_queue_backlog", backlog, queue=name)
+
+
+def _longest(times: Iterable[timedelta]) -> float:
+    return max(times, default=timedelta()).total_seconds()

@@ -1,0 +1,203 @@
+"""The metrics of one worker process: recorded here, scraped by Prometheus or pushed by OTLP.
+
+It is switched on by `BLUEFLAME_METRICS_ADDRESS`, by a collector in the standard variables
+(`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_METRICS_ENDPOINT`), or both. Otherwise nothing
+of this module is imported. Chosen metrics of Temporal's SDK are added: the SDK puts them into a
+buffer, which is emptied every few seconds.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from opentelemetry.metrics import Meter
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import MetricReader
+from opentelemetry.sdk.resources import Resource
+from temporalio.runtime import (
+    BUFFERED_METRIC_KIND_COUNTER,
+    BUFFERED_METRIC_KIND_GAUGE,
+    MetricBuffer,
+    MetricBufferDurationFormat,
+    Runtime,
+    TelemetryConfig,
+)
+
+from workers.telemetry.metric_table import BY_NAME, METRICS, BoundedLabels, Metric
+from workers.worker_log import lost_lines
+
+if TYPE_CHECKING:
+    from wsgiref.simple_server import WSGIServer
+
+    from temporalio.runtime import BufferedMetric, BufferedMetricUpdate
+
+_log = logging.getLogger(__name__)
+
+_BUFFER: Final = 50_000
+_EMPTIED_SECONDS: Final = 2.0
+_LAST_PUSH_MS: Final = 3_000.0
+_FEW_BUCKETS: Final = (0.05, 0.5, 5, 60, 600, 1_800, 3_600)
+_TEMPORAL: Final[Mapping[str, tuple[str, ...]]] = {
+    "temporal_worker_task_slots_available": ("task_queue", "worker_type"),
+    "temporal_sticky_cache_size": ("task_queue",),
+    "temporal_request_failure": ("operation", "status_code"),
+    "temporal_long_request_failure": ("operation", "status_code"),
+    "temporal_workflow_task_execution_failed": ("workflow_type", "failure_reason"),
+    "temporal_workflow_task_execution_latency": ("workflow_type",),
+    "temporal_workflow_endtoend_latency": ("workflow_type",),
+    "temporal_workflow_completed": ("workflow_type",),
+    "temporal_workflow_failed": ("workflow_type",),
+    "temporal_activity_schedule_to_start_latency": ("task_queue",),
+}
+"""The metrics of Temporal's SDK that are kept, each with the labels that are; all are bounded."""
+
+
+class MetricsAddressError(ValueError):
+    """The address for Prometheus cannot be used."""
+
+
+class WorkerMetrics:
+    """Takes all measurements of a process; implements `activities.ports.measures.Measure`."""
+
+    def __init__(self, readers: Sequence[MetricReader], roles: Sequence[str]) -> None:
+        """Args: who reads the metrics; the process's roles."""
+        resource = Resource.create({"service.name": "blueflame", "blueflame.roles": [*roles]})
+        self._provider = MeterProvider(readers, resource, shutdown_on_exit=False)
+        meter = self._provider.get_meter("blueflame")
+        self._labels = BoundedLabels()
+        self._instruments = {each.name: _Instrument(meter, each) for each in METRICS}
+        self._temporal = _TemporalMetrics(meter)
+        self._lost = lost_lines()
+        self._refused: set[str] = set()
+
+    def __call__(self, metric: str, value: float = 1.0, **labels: str) -> None:
+        """Take one measurement; see the port. It never raises: work is worth more than figures."""
+        try:
+            known = self._labels.within(BY_NAME[metric], labels)
+            self._instruments[metric].record(value, known)
+        except Exception:  # noqa: BLE001  (see above)
+            if metric not in self._refused:
+                _log.exception("%r cannot be measured", metric)
+            self._refused.add(metric)
+
+    @property
+    def runtime(self) -> Runtime:
+        """What a client must be connected with, so that Temporal's own metrics arrive."""
+        return self._temporal.runtime
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Collect what Temporal's SDK and the log have to say until `stop` is set."""
+        while not stop.is_set():
+            self.collect()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), _EMPTIED_SECONDS)
+        self.collect()
+
+    def collect(self) -> None:
+        """Take over what was measured outside of Python, and lost lines of the log."""
+        self._temporal.take()
+        if (lost := lost_lines()) > self._lost:
+            self("blueflame_log_write_errors_total", lost - self._lost)
+            self._lost = lost
+
+    def close(self) -> None:
+        """Push what was not pushed yet, and release the readers."""
+        self._provider.shutdown(_LAST_PUSH_MS)
+
+
+class _Instrument:
+    """One of our metrics as an instrument of OpenTelemetry."""
+
+    def __init__(self, meter: Meter, metric: Metric) -> None:
+        match metric.kind:
+            case "counter":
+                self.record = meter.create_counter(metric.name, metric.unit, metric.meaning).add
+            case "gauge":
+                self.record = meter.create_gauge(metric.name, metric.unit, metric.meaning).set
+            case "histogram":
+                self.record = meter.create_histogram(
+                    metric.name,
+                    metric.unit,
+                    metric.meaning,
+                    explicit_bucket_boundaries_advisory=metric.buckets,
+                ).record
+
+
+class _TemporalMetrics:
+    """Passes on the metrics of Temporal's SDK."""
+
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
+        self._buffer = MetricBuffer(_BUFFER, MetricBufferDurationFormat.SECONDS)
+        self.runtime = Runtime(
+            telemetry=TelemetryConfig(metrics=self._buffer, attach_service_name=False)
+        )
+        self._records: dict[str, _Instrument] = {}
+
+    def take(self) -> None:
+        for update in self._buffer.retrieve_updates():
+            if (kept := _TEMPORAL.get(update.metric.name)) is not None:
+                self._take(update, kept)
+
+    def _take(self, update: "BufferedMetricUpdate", kept: tuple[str, ...]) -> None:
+        name = update.metric.name
+        if name not in self._records:
+            self._records[name] = _Instrument(self._meter, _of_temporal(update.metric))
+        given = update.attributes
+        self._records[name].record(
+            update.value, {label: str(given[label]) for label in kept if label in given}
+        )
+
+
+def _of_temporal(metric: "BufferedMetric") -> Metric:
+    name, meaning = metric.name, metric.description or ""
+    if metric.kind == BUFFERED_METRIC_KIND_COUNTER:
+        return Metric(f"{name}_total", "counter", "", meaning)
+    if metric.kind == BUFFERED_METRIC_KIND_GAUGE:
+        return Metric(name, "gauge", "", meaning)
+    return Metric(f"{name}_seconds", "histogram", "s", meaning, buckets=_FEW_BUCKETS)
+
+
+class Endpoint:
+    """Where Prometheus scrapes a process."""
+
+    def __init__(self, address: str, place: int) -> None:
+        """Listen.
+
+        Args:
+            address: `host:port`; port 0: any free one.
+            place: added to the port, so that the processes of one machine do not collide.
+
+        Raises:
+            MetricsAddressError: the address is not one, or is in use.
+        """
+        from opentelemetry.exporter.prometheus import PrometheusMetricReader
+        from prometheus_client import CollectorRegistry, start_http_server
+
+        host, _, port = address.rpartition(":")
+        number = int(port) + place if int(port) else 0
+        registry = CollectorRegistry()
+        self.reader = PrometheusMetricReader(scope_info_enabled=False, registry=registry)
+        try:
+            self._server: WSGIServer = start_http_server(number, host.strip("[]"), registry)[0]
+        except OSError as error:
+            raise MetricsAddressError(
+                f"metrics cannot be served at {host}:{number}: {error.strerror}; change "
+                "BLUEFLAME_METRICS_ADDRESS, and start again"
+            ) from error
+        self.url = f"http://{host}:{self._server.server_port}/metrics"
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def pushing() -> MetricReader:
+    """Return a reader that sends the metrics to the collector that the environment names."""
+    from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+    from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+
+    return PeriodicExportingMetricReader(OTLPMetricExporter())
