@@ -151,6 +151,8 @@ MEANINGS: Final = {
     "`paused`, `failed`, `done`. The whole section is allowed only in your own file",
     "notifications.targets": "where messages go: a name for each address, in Apprise's notation "
     "([targets](notifications.md#targets))",
+    "notifications.webhooks": "places that get a signed JSON body: a name for each "
+    "([webhooks](notifications.md#webhooks))",
     "notifications.webhooks.NAME.url": "address that gets a signed JSON body "
     "([webhooks](notifications.md#webhooks))",
     "notifications.webhooks.NAME.secret_file": "file with the key of the signature; only its owner "

@@ -12,6 +12,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from activities.ports.endpoints import ProviderEntry
+from activities.ports.notification_port import NotificationSettings
 from activities.text.text_files import TextFileError, decode_text, read_bounded
 from activities.yaml_documents.source_places import Places
 from activities.yaml_documents.value_wording import word
@@ -130,19 +131,27 @@ def read_layer(
     text = read_text(path, name)
     file, places = read_file(text, name, from_repository=is_found, providers=providers)
     layer = _layer(file, Origin(layer=kind, source=name), places)
-    if kind != "user":
-        _check_personal(layer)
-    return layer
+    return layer if kind == "user" else _without_personal(layer)
 
 
-def _check_personal(layer: Layer) -> None:
-    """Refuse notifications: workers read them in the person's own file, and nowhere else."""
-    if said := [key for key in layer.values if key.startswith("notifications.")]:
-        own = user_file() or "your own configuration file"
-        raise ConfigurationError(
-            f"{layer.origin_of(said[0]).place}: {said[0]}: only your own configuration says where "
-            f"messages go; move the section to {str(own)!r}"
-        )
+def _without_personal(layer: Layer) -> Layer:
+    """Refuse notifications: workers read them in the person's own file, and nowhere else.
+
+    A value that is the default says nothing, as in the example and in what `config show` writes.
+    """
+    kept: dict[str, object] = {}
+    nothing = NotificationSettings()
+    for key, value in layer.values.items():
+        section, _, name = key.partition(".")
+        if section != "notifications":
+            kept[key] = value
+        elif value != getattr(nothing, name):
+            own = user_file() or "your own configuration file"
+            raise ConfigurationError(
+                f"{layer.origin_of(key).place}: {key}: only your own configuration says where "
+                f"messages go; move the section to {str(own)!r}"
+            )
+    return Layer(layer.origin, kept, layer.origins)
 
 
 def read_text(path: Path, name: str) -> str:

@@ -12,6 +12,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+from tests.fakes.fake_messages import FakeMessages
 from tests.waiting import ends
 from workflows.contracts import (
     gate_contracts,
@@ -50,13 +51,8 @@ from workflows.contracts.land_contracts import (
     Delivered,
     DeliveryOutcome,
     ExportBase,
-    FindTargets,
-    NotificationSent,
     SendBase,
-    SendNotification,
     SentBase,
-    TargetsFound,
-    TargetsOutcome,
 )
 from workflows.contracts.merging_contracts import (
     AdvanceBranch,
@@ -175,12 +171,7 @@ class World:
         """What set-up asked of the network and did not get."""
         self.finished: list[FinishTask] = []
         self.delivered: list[DeliverBranch] = []
-        self.targets: Callable[[], TargetsOutcome] = lambda: TargetsFound(targets=("phone",))
-        """Where messages go, or until when they wait."""
-        self.messages: list[SendNotification] = []
-        self.on_message: Callable[[SendNotification], Awaitable[NotificationSent] | None] = (
-            lambda _: None
-        )
+        self.messages = FakeMessages()
         self.sent: list[SendBase] = []
         self.bundled: list[BundleBranch] = []
         self.script: Script = self.usual
@@ -241,15 +232,6 @@ class World:
     async def deliver(self, request: DeliverBranch) -> DeliveryOutcome:
         self.delivered.append(request)
         return Delivered(branch=f"blueflame/{request.session}")
-
-    async def find_targets(self, _: FindTargets) -> TargetsOutcome:
-        return self.targets()
-
-    async def notify(self, request: SendNotification) -> NotificationSent:
-        self.messages.append(request)
-        if (waits := self.on_message(request)) is not None:
-            return await waits
-        return NotificationSent()
 
     async def claim(self, request: ClaimHost) -> HostClaim:
         return HostClaim(host="h", queue="host/h", sandbox=self.sandbox)
@@ -370,8 +352,8 @@ class World:
             land_contracts.EXPORT_BASE.name: self.export,
             land_contracts.SEND_BASE.name: self.send,
             land_contracts.DELIVER_BRANCH.name: self.deliver,
-            land_contracts.FIND_TARGETS.name: self.find_targets,
-            land_contracts.SEND_NOTIFICATION.name: self.notify,
+            land_contracts.FIND_TARGETS.name: self.messages.find,
+            land_contracts.SEND_NOTIFICATION.name: self.messages.send,
             host_contracts.CLAIM_HOST.name: self.claim,
             host_contracts.AWAIT_BASE.name: self.await_base,
             host_contracts.IMPORT_BASE.name: self.import_base,

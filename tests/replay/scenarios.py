@@ -143,7 +143,7 @@ async def told(theatre: Theatre) -> str:
     asks = Approvals(plan="ask", changeset="auto_if_green")
     world = World(planned({"id": "a"}))
     async with theatre.session(world, approvals=asks, notify=tuple(NotificationKind)) as session:
-        await until(lambda: world.messages, "a message about the plan")
+        await until(lambda: world.messages.sent, "a message about the plan")
         await session.say("approve_plan", {})
         await ends(session.result(), "the session ends")
         notifier = theatre.client.get_workflow_handle(f"{session.handle.id}/notifier")

@@ -17,11 +17,12 @@ from tests.receiver import Receiver, receiving
 from tests.theatre import ASK, Playing, Theatre, played
 from tests.waiting import until
 from workflows.contracts.land_contracts import (
+    FindTargets,
     NotificationHeld,
-    NotificationOutcome,
     NotificationSent,
     SendNotification,
-    TargetFault,
+    TargetsFound,
+    TargetsOutcome,
 )
 from workflows.contracts.model_contracts import CallModel
 from workflows.domain.agent.messages import ToolCall
@@ -53,7 +54,7 @@ def real_targets(world: World, receiver: Receiver, folder: Path) -> Notification
         webhooks={"ops": WebhookEntry(url=SecretStr(f"http://{at}/ops"), secret_file=key)},
     )
     activities = NotificationActivities(lambda: settings, targets_of, lambda: NOON)
-    world.on_message = activities.send
+    world.messages.targets, world.messages.on_message = activities.find, activities.send
     return settings
 
 
@@ -184,39 +185,44 @@ async def test_a_message_sent_again_after_a_lost_answer_has_the_same_id(
 ) -> None:
     world = World(planned({"id": "a"}))
     real_targets(world, receiver, tmp_path)
-    send, tries = world.on_message, []
+    send, dead = world.messages.on_message, set[str]()
 
-    async def dies_once(request: SendNotification) -> NotificationOutcome:
+    async def dies_once(request: SendNotification) -> NotificationSent:
         waits = send(request)
         assert waits is not None
         outcome = await waits
-        tries.append(request)
-        if len(tries) == 1:
+        if request.target == "ops" and not dead:
+            dead.add(request.target)
             raise ApplicationError("the worker was killed after it sent")
         return outcome
 
-    world.on_message = dies_once
+    world.messages.on_message = dies_once
     async with theatre.session(world, notify=ALL) as playing:
         await playing.result()
         state = await notifier_ends(theatre, playing)
     first, second = receiver.to("/ops")
     assert (first.body, first.headers["webhook-id"]) == (second.body, second.headers["webhook-id"])
+    assert len(receiver.to("/phone")) == 1
     assert state.sent == 1
 
 
 async def test_only_the_target_that_failed_is_tried_again(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}))
+    tries = world.messages.sent
 
-    async def answer(request: SendNotification) -> NotificationOutcome:
-        faults = (TargetFault(target="phone", reason="no answer"),)
-        return NotificationSent(faults=faults if len(world.messages) == 1 else ())
+    async def two(_: FindTargets) -> TargetsOutcome:
+        return TargetsFound(targets=("phone", "ops"))
 
-    world.on_message = answer
+    async def answer(request: SendNotification) -> NotificationSent:
+        is_first = [each.target for each in tries].count("ops") == 1
+        return NotificationSent(fault="no answer" if request.target == "ops" and is_first else "")
+
+    world.messages.targets, world.messages.on_message = two, answer
     async with theatre.session(world, notify=ALL) as playing:
         await playing.result()
         await notifier_ends(theatre, playing)
-    assert [each.targets for each in world.messages] == [None, ("phone",)]
-    assert world.messages[0].notification == world.messages[1].notification
+    assert sorted(each.target for each in tries) == ["ops", "ops", "phone"]
+    assert len({each.notification.id for each in tries}) == 1
 
 
 async def test_a_notifier_that_cannot_send_delays_nothing_and_becomes_a_notice(
@@ -224,10 +230,10 @@ async def test_a_notifier_that_cannot_send_delays_nothing_and_becomes_a_notice(
 ) -> None:
     world = World(planned({"id": "a"}))
 
-    async def refuse(_: SendNotification) -> NotificationOutcome:
+    async def refuse(_: FindTargets) -> TargetsOutcome:
         raise ApplicationError("the file is wrong", type="SettingsInvalid", non_retryable=True)
 
-    world.on_message = refuse
+    world.messages.targets = refuse
     async with theatre.session(world, approvals=ASK, notify=ALL) as playing:
         view = await playing.until(
             lambda view: NoticeKind.NOTIFICATION in {each.kind for each in view.notices}
@@ -243,22 +249,24 @@ async def test_what_is_held_in_quiet_hours_is_told_after_them_even_if_the_sessio
     theatre: Theatre,
 ) -> None:
     world = World(planned({"id": "a"}))
+    looks: list[str] = []
 
-    async def night(request: SendNotification) -> NotificationOutcome:
-        if len(world.messages) == 1:
-            return NotificationHeld(until=request.notification.at + timedelta(seconds=1))
-        return NotificationSent()
+    async def night(request: FindTargets) -> TargetsOutcome:
+        looks.append(request.title)
+        if len(looks) == 1:
+            return NotificationHeld(until=datetime.now(UTC) + timedelta(seconds=1))
+        return TargetsFound(targets=("phone",))
 
-    world.on_message = night
+    world.messages.targets = night
     async with theatre.session(world, notify=ALL) as playing:
         assert (await playing.result()).outcome == "complete"
         state = await notifier_ends(theatre, playing)
-    assert [each.notification.kind for each in world.messages] == ["done", "done"]
-    assert state.sent == 1
+    assert [each.notification.kind for each in world.messages.sent] == ["done"]
+    assert (len(looks), state.sent) == (2, 1)
 
 
 async def test_a_session_without_notifications_starts_no_notifier(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}))
     result = await played(theatre, world)
     assert result.outcome == "complete"
-    assert world.messages == []
+    assert world.messages.sent == []

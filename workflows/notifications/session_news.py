@@ -13,6 +13,7 @@ from workflows.domain.session.notification import Need, Needs, NotifierRequest
 from workflows.domain.session.session_state import SessionState
 from workflows.domain.session.session_values import SessionOutcome, SessionRequest
 from workflows.notifications.notifier import SessionNotifier
+from workflows.policy.notifications.harmless_text import harmless
 from workflows.policy.notifications.session_needs import end_need, session_needs
 
 
@@ -48,7 +49,7 @@ class SessionNews:
         self._telling = asyncio.create_task(self._keep())
 
     async def _start_notifier(self) -> None:
-        goal = self._request.goal.strip().partition("\n")[0][:100]
+        goal = harmless(self._request.goal.strip().partition("\n")[0])[:100]
         try:
             await workflow.start_child_workflow(
                 SessionNotifier.run,

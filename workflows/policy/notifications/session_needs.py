@@ -14,6 +14,7 @@ from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.session.session_values import SessionOutcome
 from workflows.domain.task import TaskRecord, TaskState
 from workflows.policy.agent.questions import open_questions
+from workflows.policy.notifications.harmless_text import harmless
 from workflows.policy.session.phase_changes import PAUSED_BY_A_PERSON, phase_beneath
 
 _GAVE_UP = frozenset({TaskState.FAILED, TaskState.TIMED_OUT})
@@ -63,7 +64,8 @@ def end_need(session: SessionId, outcome: SessionOutcome, reason: str) -> Need:
     is_done = outcome in {"complete", "stopped"}
     kind = NotificationKind.DONE if is_done else NotificationKind.FAILED
     text = f"the session ended, {outcome}: {reason}" if reason else f"the session ended, {outcome}"
-    return Need(kind=kind, key="end", text=text[:_TEXT], command=f"blueflame report {session}")
+    said = harmless(text)[:_TEXT]
+    return Need(kind=kind, key="end", text=said, command=f"blueflame report {session}")
 
 
 _Made = Callable[[SessionId], Need]
@@ -74,7 +76,7 @@ def _made(kind: NotificationKind, key: str, text: str, command: str) -> _Made:
 
     def make(session: SessionId) -> Need:
         whole = f"blueflame {command.replace('{}', session)}"
-        return Need(kind=kind, key=key[:_KEY], text=text[:_TEXT], command=whole)
+        return Need(kind=kind, key=key[:_KEY], text=harmless(text)[:_TEXT], command=whole)
 
     return make
 
@@ -116,7 +118,8 @@ def _question(question: Question) -> _Made:
     of = "the planner" if question.about == "plan" else f"task {question.about!r}"
     command = f'answer {{}} {question.about} "TEXT"'
     text = f"{of} asks: {question.text}"
-    return _made(NotificationKind.QUESTION, f"question/{question.agent}", text, command)
+    key = f"question/{question.agent}/{question.asked_at.isoformat()}"
+    return _made(NotificationKind.QUESTION, key, text, command)
 
 
 def _pause(state: SessionState) -> Iterator[_Made]:
