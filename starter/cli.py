@@ -23,6 +23,7 @@ from starter.commands.operating import (
     doctor,
     init_and_config,
     models_command,
+    notify_command,
     simulate,
     up,
 )
@@ -109,7 +110,7 @@ _GROUPS = (
     (approve_and_reject.approve, approve_and_reject.reject, fast_forward_command.fast_forward),
     (steering.skip, steering.retry, steering.steer, steering.answer, steering.priority),
     (steering.budget, steering.proceed, steering.pause, steering.resume, steering.stop),
-    (cleanup.cleanup, codec.codec, simulate.simulate),
+    (cleanup.cleanup, codec.codec, notify_command.notify, simulate.simulate),
 )
 _ACTING = {
     demo_command.demo,
@@ -120,7 +121,7 @@ _ACTING = {
     *_GROUPS[4],
     cleanup.cleanup,
 }
-"""`plan` and `models` act only with some of their options, and check that themselves."""
+"""`plan`, `models` and `notify` act only with some of their options, and check that themselves."""
 for _group in _GROUPS:
     for _command in _group:
         app.command()(outside_only(_command) if _command in _ACTING else _command)

@@ -43,6 +43,11 @@ _MODEL_NAMES: Final = frozenset(
     {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "REQUESTS_CA_BUNDLE", "GNUPGHOME"}
 )
 
+_LAND_NAMES: Final = frozenset(
+    {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "REQUESTS_CA_BUNDLE"}
+)
+"""How role `land` reaches the targets of notifications."""
+
 _HOST_PREFIXES: Final = ("PIP_", "UV_", "NPM_CONFIG_", "CARGO_REGISTRIES_")
 _HOST_NAMES: Final = frozenset(
     {"GOPROXY", "GONOPROXY", "GOPRIVATE", "GOSUMDB", "GONOSUMDB", "GOINSECURE", "GOENV", "NETRC"}
@@ -81,11 +86,13 @@ def environment_for(
     """
     named = tuple(roles)
     with_keys, with_indexes = Role.MODELS in named, Role.HOST in named
+    with_targets = Role.LAND in named
     return {
         k: v
         for k, v in environment.items()
         if (with_keys and (k in keys or _is_for_models(k)))
         or (with_indexes and _is_for_hosts(k) and k not in keys)
+        or (with_targets and k.upper() in _LAND_NAMES and k not in keys)
         or (_is_shared(k) and k not in keys)
     }
 

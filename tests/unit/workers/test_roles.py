@@ -28,7 +28,7 @@ def test_no_key_reaches_a_role_that_speaks_to_no_model(role: Role) -> None:
     given = environment_for([role], ENVIRONMENT)
     assert not [name for name, value in given.items() if value.startswith("canary")]
     shared = {"PATH", "HOME", "LC_ALL", "BLUEFLAME_DATA_DIR", "TEMPORAL_ADDRESS"}
-    assert set(given) == (shared | {"https_proxy"} if role is Role.HOST else shared)
+    assert set(given) == (shared if role is Role.WORKFLOWS else shared | {"https_proxy"})
 
 
 def test_where_packages_are_reaches_the_hosts_alone() -> None:

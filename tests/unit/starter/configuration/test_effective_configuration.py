@@ -356,3 +356,42 @@ def test_the_users_file_has_a_place():
     place = user_file()
     assert place is not None
     assert (place.parent.name, place.name) == ("blueflame", "blueflame.yaml")
+
+
+PHONE = "notifications: {targets: {phone: 'ntfys://my-topic'}}"
+
+
+@pytest.mark.parametrize(
+    ("body", "key"),
+    [
+        (PHONE, "notifications.targets"),
+        ("notifications: {tell: [done]}", "notifications.tell"),
+        ("notifications: {quiet_hours: '22:00-07:00'}", "notifications.quiet_hours"),
+        (
+            "notifications: {webhooks: {ops: {url: 'http://h/', secret_file: k}}}",
+            "notifications.webhooks",
+        ),
+    ],
+)
+def test_only_the_persons_own_file_says_where_messages_go(tmp_path: Path, body: str, key: str):
+    file = written(tmp_path / "blueflame.yaml", body)
+    for sources in (Sources(repository=tmp_path), Sources(config=file)):
+        with pytest.raises(ConfigurationError, match=f"{key}: only your own configuration"):
+            load_configuration(sources, KEYS)
+    assert load_configuration(Sources(user=file), KEYS)
+
+
+def test_a_session_knows_the_kinds_of_messages_and_no_address(tmp_path: Path):
+    user = written(tmp_path / "u.yaml", PHONE)
+    session = load_configuration(Sources(user=user), KEYS).session
+    assert session.notify == tuple(NotificationKind)
+    assert "my-topic" not in session.model_dump_json()
+    silent = written(tmp_path / "s.yaml", "notifications: {tell: [done]}")
+    assert load_configuration(Sources(user=silent), KEYS).session.notify == ()
+
+
+def test_an_empty_section_elsewhere_does_not_silence_the_persons_targets(tmp_path: Path):
+    user = written(tmp_path / "u.yaml", PHONE)
+    written(tmp_path / "blueflame.yaml", "notifications: {targets: {}}")
+    sources = Sources(user=user, repository=tmp_path)
+    assert load_configuration(sources, KEYS).session.notify == tuple(NotificationKind)

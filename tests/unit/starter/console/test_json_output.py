@@ -28,6 +28,7 @@ READING = {
     "plan": (),
     "models": (),
     "cleanup": ("--dry-run",),
+    "notify": (),
     "config show": (),
 }
 """Each with arguments that are right."""
@@ -73,7 +74,9 @@ def test_a_wrong_option_is_answered_by_a_document(tmp_path: Path, command: str) 
     assert "--no-such-thing" in document["error"]["message"]
 
 
-@pytest.mark.parametrize("command", sorted(READING.keys() - {"config show", "doctor", "models"}))
+@pytest.mark.parametrize(
+    "command", sorted(READING.keys() - {"config show", "doctor", "models", "notify"})
+)
 def test_without_a_server_the_document_says_so(tmp_path: Path, command: str) -> None:
     code, document = answered(tmp_path, command, *READING[command], "--json")
     assert code == ExitCode.UNAVAILABLE

@@ -31,6 +31,7 @@ ACTING = (
     ("plan", "--file", "x"),
     ("plan", "--edit"),
     ("models", "test"),
+    ("notify", "--test"),
     ("cleanup",),
     ("fast-forward",),
 )
