@@ -1,7 +1,7 @@
 """A local HTTP server that keeps what is posted to it, and answers as the test says."""
 
 import json
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -32,6 +32,8 @@ class Receiver:
     posts: list[Post] = field(default_factory=list[Post])
     answers: list[int] = field(default_factory=list[int])
     """The status of the next answers, first one first; then 200."""
+    on_post: Callable[[Post], None] = lambda _: None
+    """Called with what came, in the server's thread, before it is answered."""
 
     def to(self, path: str) -> list[Post]:
         """Return what was posted to one path."""
@@ -47,7 +49,8 @@ def receiving() -> Generator[Receiver]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            receiver.posts.append(Post(self.path, headers, body))
+            receiver.posts.append(post := Post(self.path, headers, body))
+            receiver.on_post(post)
             self.send_response(receiver.answers.pop(0) if receiver.answers else 200)
             self.send_header("content-length", "0")
             self.end_headers()

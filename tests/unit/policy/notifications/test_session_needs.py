@@ -12,7 +12,7 @@ from workflows.domain.ids import AgentId, ChangesetId, Digest, SessionId, TaskId
 from workflows.domain.session.notification import NotificationKind
 from workflows.domain.session.question import Question
 from workflows.domain.session.session_config import Approvals, SessionConfig
-from workflows.domain.session.session_state import SessionPhase, SessionState
+from workflows.domain.session.session_state import SessionChanges, SessionPhase, SessionState
 from workflows.domain.session.session_values import SessionOutcome
 from workflows.domain.task import TaskState
 from workflows.policy.notifications.session_needs import end_need, session_needs
@@ -31,26 +31,33 @@ WAITING = Changeset(
     state=ChangesetState.AWAITING_APPROVAL,
     digest=DIGEST,
 )
-ASKED = Question(agent=AgentId("dev.a.1"), about="a", text="Ask @everyone?", asked_at=NOON)
 
 
-def state(phase: SessionPhase = SessionPhase.RUNNING, **facts: object) -> SessionState:
-    return SessionState.model_validate(
-        {"started_at": NOON, "cap_usd": Decimal(10), "phase": phase, **facts}
-    )
+def state(
+    phase: SessionPhase = SessionPhase.RUNNING, changes: SessionChanges | None = None
+) -> SessionState:
+    running = SessionState(started_at=NOON, cap_usd=Decimal(10), phase=phase)
+    return running.evolve(**(changes or {}))
 
 
 def config(approvals: Approvals = ASK, notify: tuple[NotificationKind, ...] = ALL) -> SessionConfig:
     return request(approvals=approvals, notify=notify).config
 
 
-def developing(where: TaskState = TaskState.DEVELOPING, **facts: object) -> dict[str, object]:
-    return {"records": records_of(a_record(TASK, where, attempt=1, **facts))}
+def with_task(where: TaskState, reason: str = "") -> SessionChanges:
+    return {"records": dict(records_of(a_record(TASK, where, attempt=1, reason=reason)))}
 
 
-PLANNED = {"plan": a_plan(TASK), "plans_made": 1}
+def asked(where: TaskState = TaskState.DEVELOPING, hour: int = 12) -> SessionState:
+    question = Question(
+        agent=AgentId("dev.a.1"), about="a", text="Ask @everyone?", asked_at=NOON.replace(hour=hour)
+    )
+    return state(changes={"questions": (question,), **with_task(where)})
+
+
+PLANNED: SessionChanges = {"plan": a_plan(TASK), "plans_made": 1}
 PAUSED = SessionPhase.PAUSED
-PLAN_WAITS = state(SessionPhase.AWAITING_PLAN, **PLANNED)
+PLAN_WAITS = state(SessionPhase.AWAITING_PLAN, PLANNED)
 CASES = {
     "plan": (
         PLAN_WAITS,
@@ -59,43 +66,46 @@ CASES = {
         "approve plan --session s1",
     ),
     "paused plan": (
-        state(PAUSED, resumes_to=SessionPhase.AWAITING_PLAN, reason=PAUSED_BY_A_PERSON, **PLANNED),
+        state(
+            PAUSED,
+            {**PLANNED, "resumes_to": SessionPhase.AWAITING_PLAN, "reason": PAUSED_BY_A_PERSON},
+        ),
         "approval",
         "the plan waits for approval: 1 task",
         "approve plan --session s1",
     ),
     "no plan": (
-        state(SessionPhase.AWAITING_PLAN, plan_fault="it gave up", plans_made=1),
+        state(SessionPhase.AWAITING_PLAN, {"plan_fault": "it gave up", "plans_made": 1}),
         "paused",
         "the planner made no plan: it gave up",
         "reject plan --session s1",
     ),
     "changeset": (
-        state(changesets=(WAITING,)),
+        state(changes={"changesets": (WAITING,)}),
         "approval",
         "changeset 'c1' waits for approval (tasks: a, b)",
         "approve c1 --digest dddddddddddd --session s1",
     ),
     "question": (
-        state(questions=(ASKED,), **developing()),
+        asked(),
         "question",
         "task 'a' asks: Ask @\u200beveryone?",
         'answer s1 a "TEXT"',
     ),
     "cap": (
-        state(PAUSED, reason="the cap is reached", is_cap_reached=True),
+        state(PAUSED, {"reason": "the cap is reached", "is_cap_reached": True}),
         "paused",
         "the session paused: the cap is reached",
         "budget USD --session s1",
     ),
     "key": (
-        state(PAUSED, reason="the key was refused"),
+        state(PAUSED, {"reason": "the key was refused"}),
         "paused",
         "the session paused: the key was refused",
         "resume s1",
     ),
     "failed": (
-        state(**developing(TaskState.FAILED, reason="3 attempts used")),
+        state(changes=with_task(TaskState.FAILED, "3 attempts used")),
         "failed",
         "task 'a' failed: 3 attempts used",
         "retry a --session s1",
@@ -114,14 +124,14 @@ def test_a_need_is_told_with_the_command_that_answers_it(case: str) -> None:
     ("at", "approvals"),
     [
         (state(), ASK),
-        (state(SessionPhase.AWAITING_PLAN, is_plan_approved=True, **PLANNED), ASK),
-        (state(PAUSED, reason=PAUSED_BY_A_PERSON), ASK),
-        (state(SessionPhase.STOPPING, changesets=(WAITING,)), ASK),
-        (state(SessionPhase.ENDED, changesets=(WAITING,)), ASK),
-        (state(changesets=(WAITING,)), GREEN),
-        (state(changesets=(WAITING.evolve(state=ChangesetState.APPROVED),)), ASK),
-        (state(questions=(ASKED,), **developing(TaskState.VALIDATED)), ASK),
-        (state(**developing(TaskState.FAILED)), GREEN),
+        (state(SessionPhase.AWAITING_PLAN, {"is_plan_approved": True, **PLANNED}), ASK),
+        (state(PAUSED, {"reason": PAUSED_BY_A_PERSON}), ASK),
+        (state(SessionPhase.STOPPING, {"changesets": (WAITING,)}), ASK),
+        (state(SessionPhase.ENDED, {"changesets": (WAITING,)}), ASK),
+        (state(changes={"changesets": (WAITING,)}), GREEN),
+        (state(changes={"changesets": (WAITING.evolve(state=ChangesetState.APPROVED),)}), ASK),
+        (asked(TaskState.VALIDATED), ASK),
+        (state(changes=with_task(TaskState.FAILED)), GREEN),
     ],
 )
 def test_what_needs_no_one_is_not_told(at: SessionState, approvals: Approvals) -> None:
@@ -133,9 +143,8 @@ def test_kinds_that_no_one_wants_are_not_told() -> None:
 
 
 def test_the_same_agents_next_question_is_another_need() -> None:
-    later = ASKED.model_copy(update={"asked_at": NOON.replace(hour=13)})
-    (first,) = session_needs(SESSION, config(), state(questions=(ASKED,), **developing()))
-    (second,) = session_needs(SESSION, config(), state(questions=(later,), **developing()))
+    (first,) = session_needs(SESSION, config(), asked())
+    (second,) = session_needs(SESSION, config(), asked(hour=13))
     assert first.key != second.key
 
 

@@ -15,6 +15,7 @@ from starter.configuration.effective_configuration import (
 from starter.configuration.layers import Layer, Origin, Sources
 from workers.own_file import MAX_FILE_BYTES, user_file
 from workflows.domain.gate import GateSpec
+from workflows.domain.session.notification import NotificationKind
 from workflows.domain.session.session_config import Concurrency, Pacing, SessionConfig
 from workflows.domain.violation import DiffLimits
 
