@@ -99,6 +99,10 @@ class Settings(BaseSettings):
     """The keys that `providers` name, from the variables of the environment."""
     snapshot_bytes: int = Field(default=20 << 30, ge=0)
     """The space for results of set-ups on this host's disk; those in use are always kept."""
+    retention_days: int = Field(default=7, ge=0, le=36_500)
+    """For how long data of sessions stays after their work was proven merged."""
+    disk_bytes: int = Field(default=50 << 30, ge=0)
+    """The space for data of sessions: if they use more, what is proven merged goes earlier."""
     log: Literal["text", "json"] = "text"
     """The form of a worker's log."""
     metrics_address: str | None = Field(default=None, pattern=r"^[A-Za-z0-9.:\[\]_-]+:[0-9]{1,5}$")

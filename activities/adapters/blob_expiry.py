@@ -1,9 +1,9 @@
 """Deletes the blobs of a local store that were last written long enough ago.
 
 Every put renews a blob's time, so an open session refers only to blobs no older than itself
-(`starter.machine.cleanup_request` says what counts). Writers never wait: a blob is first moved
-aside, and put back if it was renewed in between; a later writer finds it missing and writes it
-again.
+(`starter.machine.cleaning.cleanup_request` says what counts). Writers never wait: a blob is first
+moved aside, and put back if it was renewed in between; a later writer finds it missing and writes
+it again.
 """
 
 import re

@@ -173,11 +173,13 @@ async def running(settings: "Settings") -> "AsyncGenerator[Supervisor]":
     Raises:
         CommandError: the server does not start.
     """
+    from starter.machine.cleaning.automatic_cleanup import keep_clean
     from workers.server.supervisor import Supervisor
 
     _keep_sdk_off_the_terminal()
     _log_to_file(settings)
-    supervisor = Supervisor(settings, {**os.environ, **settings.as_environment()})
+    environment = {**os.environ, **settings.as_environment()}
+    supervisor = Supervisor(settings, environment, beside=functools.partial(keep_clean, settings))
     keeping = asyncio.create_task(supervisor.keep())
     try:
         await _ready(supervisor.server_ready, keeping)

@@ -1,9 +1,9 @@
-"""`starter.machine.ended_histories`: of which workflows the server forgets the histories."""
+"""`ended_histories`: of which workflows the server forgets the histories."""
 
 import pytest
 from temporalio.service import RPCError
 
-from starter.machine.ended_histories import delete_histories
+from starter.machine.cleaning.ended_histories import delete_histories
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre
 from tests.waiting import until

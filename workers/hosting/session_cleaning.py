@@ -12,7 +12,7 @@ The request says whether a session is
 | ended after `before`                          | kept                                          |
 | ended before that                             | removed                                       |
 | not known to the server (any more)            | removed if it began before `before`, and more |
-|                                               | than `_FORGOTTEN` ago                         |
+|                                               | than `_FORGOTTEN` ago; kept if `only_ended`   |
 | not a valid session id                        | kept                                          |
 
 What cannot be removed is listed in the report, and the rest is removed all the same.
@@ -55,6 +55,8 @@ class CleaningRequest(BaseModel, frozen=True, extra="forbid"):
     """Sessions that run, wholly or in part."""
     ended: dict[str, AwareDatetime]
     """Sessions that the server knows to have ended, with the time."""
+    only_ended: bool = False
+    """Keep every session that is not in `ended`, however old it is."""
     blobs_before: AwareDatetime
     """Blobs written after this time may belong to an open session."""
     dry_run: bool = False
@@ -64,6 +66,10 @@ class CleaningReport(BaseModel, frozen=True, extra="forbid"):
     """What was removed, or would be."""
 
     sessions: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    """Sessions with data on this host's disk that stay."""
+    kept_bytes: int = 0
+    """What the host's data and the blobs use on disk afterwards."""
     worktrees: int = 0
     worktree_bytes: int = 0
     refs: int = 0
@@ -87,6 +93,8 @@ def is_removable(session: str, request: CleaningRequest) -> bool:
         return False
     if session in request.ended:
         return request.ended[session] < request.before
+    if request.only_ended:
+        return False
     began = began_at(session)
     return began is not None and began < min(request.before, request.now - _FORGOTTEN)
 
@@ -108,7 +116,7 @@ async def clean(settings: Settings, request: CleaningRequest) -> CleaningReport:
     """Remove what the request names, or count it."""
     from activities.adapters.blob_expiry import collect
     from activities.adapters.git.git_command import Git
-    from activities.adapters.git.repository_cleanup import Cleanup, repositories
+    from activities.adapters.git.repository_cleanup import Cleanup, repositories, size_of
     from workers.hosting.host_wiring import git_program
 
     git = Git(git_program())
@@ -124,10 +132,16 @@ async def clean(settings: Settings, request: CleaningRequest) -> CleaningReport:
     with _listed(failed, "set-ups"):
         report = await asyncio.to_thread(_snapshots, settings.host_dir, request, report, failed)
     with _listed(failed, "blobs"):
-        before = min(request.before, request.blobs_before)
+        before = min(request.before, request.blobs_before, *_beginnings(report.kept))
         blobs = collect(settings.store_dir, before, dry_run=request.dry_run)
         report = _with(report, blobs=blobs.blobs, blob_bytes=blobs.size_bytes)
-    return _with(report, failed=tuple(dict.fromkeys(failed)))
+    kept = await asyncio.to_thread(lambda: size_of(settings.host_dir) + size_of(settings.store_dir))
+    return _with(report, failed=tuple(dict.fromkeys(failed)), kept_bytes=kept)
+
+
+def _beginnings(sessions: Sequence[str]) -> list[datetime]:
+    """Return the times from which blobs may belong to these sessions."""
+    return [began - _STARTING for began in map(began_at, sessions) if began is not None]
 
 
 @contextmanager
@@ -149,7 +163,8 @@ async def _refs(
     if not request.dry_run:
         for each in doomed.values():
             await cleanup.delete_refs(each)
-    return _with(report, sessions=tuple(doomed), refs=sum(map(len, doomed.values())))
+    kept = tuple(sorted(refs.keys() - doomed.keys()))
+    return _with(report, sessions=tuple(doomed), refs=sum(map(len, doomed.values())), kept=kept)
 
 
 def _snapshots(
@@ -241,12 +256,14 @@ def _with(
     sessions: Sequence[str] = (),
     busy: Sequence[str] = (),
     failed: Sequence[str] = (),
+    kept: Sequence[str] = (),
     **more: int,
 ) -> CleaningReport:
     """Return the report with more in it; names stay sorted and unique."""
     facts = dict(report)
     facts |= {name: facts[name] + number for name, number in more.items()}
     facts["sessions"] = tuple(sorted({*report.sessions, *sessions}))
+    facts["kept"] = tuple(sorted({*report.kept, *kept}))
     facts["busy"] = (*report.busy, *busy)
     facts["failed"] = (*report.failed, *failed)
     return CleaningReport.model_validate(facts)

@@ -42,6 +42,14 @@ Command = Callable[[Role], Sequence[str]]
 """Builds the command line of one role's worker; `--supervised` is added to it."""
 
 
+Beside = Callable[[asyncio.Event], Coroutine[None, None, None]]
+"""What else the supervising process does; it gets the event of a server that answers."""
+
+
+async def nothing_beside(_: asyncio.Event) -> None:
+    """Do nothing else."""
+
+
 def worker_command(role: Role) -> Sequence[str]:
     """Return the command that starts a worker for a role."""
     return (sys.executable, "-P", "-m", "workers", "--roles", role)
@@ -56,8 +64,10 @@ class Supervisor:
         environment: Mapping[str, str],
         command: Command = worker_command,
         roles: Sequence[Role] = tuple(Role),
+        beside: Beside = nothing_beside,
     ) -> None:
         self._settings = settings
+        self._beside = beside
         self._environment = environment
         self._command = command
         self._roles = roles
@@ -111,6 +121,7 @@ class Supervisor:
         async with (
             _kept(self._keep_server(is_known=is_known)) as server,
             _kept(self._keep_workers()) as workers,
+            _kept(self._beside(self.server_ready)),
         ):
             done, _ = await asyncio.wait([server, workers], return_when=asyncio.FIRST_COMPLETED)
             for failed in done:

@@ -14,9 +14,10 @@ from starter.input.session_options import JsonOption
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from starter.machine.cleanup_request import Cleaned
+    from starter.machine.cleaning.cleanup_request import Cleaned
 
 _AGE: Final = re.compile(r"(\d{1,4})(d|h|m)", re.ASCII)
+_USUAL: Final = timedelta(days=30)
 _UNITS: Final = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
 
 
@@ -24,29 +25,47 @@ _UNITS: Final = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta
 async def cleanup(
     *,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count what would be removed; remove nothing.")
+        bool,
+        typer.Option("--dry-run", help="Say what would go and why the rest stays; remove nothing."),
+    ] = False,
+    merged: Annotated[
+        bool,
+        typer.Option(
+            "--merged", help="Only sessions whose work is proven merged, as happens once a day."
+        ),
     ] = False,
     older_than: Annotated[
-        str,
-        typer.Option(metavar="AGE", help="Minimum time since the session ended: 30d, 12h …"),
-    ] = "30d",
+        str | None,
+        typer.Option(
+            metavar="AGE",
+            help="Minimum time since the session ended: 12h, 90d … Default: 30d; with --merged "
+            "BLUEFLAME_RETENTION_DAYS.",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> ExitCode:
     """Remove data of ended sessions: worktrees, refs, blobs, histories, logs."""
     from starter.console import json_output
-    from starter.machine.cleanup_request import clean_up
+    from starter.machine.cleaning.cleanup_request import clean_up
     from starter.machine.engine import connected, read_settings
 
-    match = _AGE.fullmatch(older_than)
-    if match is None:
-        raise CommandError(f"{older_than!r} is not an age; write it as 30d, 12h or 5m")
-    age = int(match[1]) * _UNITS[match[2]]
+    age = None if older_than is None else _age(older_than)
     settings = read_settings()
-    cleaned = await clean_up(await connected(settings), settings, age, dry_run=dry_run)
+    if age is None:
+        age = timedelta(days=settings.retention_days) if merged else _USUAL
+    client = await connected(settings)
+    cleaned = await clean_up(client, settings, age, dry_run=dry_run, only_merged=merged)
     if json:
         return json_output.write(cleaned)
     write(lines(cleaned))
     return ExitCode.COMPLETE
+
+
+def _age(text: str) -> timedelta:
+    match = _AGE.fullmatch(text)
+    if match is None:
+        raise CommandError(f"{text!r} is not an age; write it as 30d, 12h or 5m")
+    return int(match[1]) * _UNITS[match[2]]
 
 
 def lines(cleaned: "Cleaned") -> "Iterator[str]":
@@ -61,7 +80,10 @@ def lines(cleaned: "Cleaned") -> "Iterator[str]":
     yield f"  blobs         {host.blobs:>6}  {_size(host.blob_bytes)}"
     yield f"  histories     {cleaned.histories:>6}"
     yield f"  logs          {cleaned.logs:>6}  {_size(cleaned.log_bytes)}"
+    yield f"  reports       {cleaned.reports:>6}"
     yield f"in all {_size(cleaned.size_bytes)}; of {cleaned.open_sessions} open sessions nothing"
+    if cleaned.dry_run:
+        yield from (f"stays: {name}: {reason}" for name, reason in cleaned.kept.items())
     for name in host.busy:
         yield f"left alone, because someone holds it: {name}"
     for each in host.failed:

@@ -73,8 +73,12 @@ def test_the_time_in_an_id_is_read_back() -> None:
         (NEW, {"before": NOW}, False),
         (of_age(8), {"before": NOW}, True),
         ("a-foreign-folder", {"before": NOW}, False),
+        # Only what is proven merged: whatever is not listed stays, however old.
+        (OLD, {"before": NOW, "only_ended": True}, False),
+        (OLD, {"only_ended": True, "ended": {OLD: NOW - 90 * DAY}}, True),
+        (OLD, {"only_ended": True, "ended": {OLD: NOW - 2 * DAY}}, False),
     ],
-    ids=map(str, range(10)),  # a session's id holds the time
+    ids=map(str, range(13)),  # a session's id holds the time
 )
 def test_what_of_a_session_may_go(session: str, facts: dict[str, Any], removable: bool) -> None:
     assert is_removable(session, request(**facts)) is removable
@@ -107,8 +111,9 @@ def refs(home: Home, session: SessionId) -> list[str]:
 async def test_ended_sessions_go_and_others_stay_as_they_are(home: Home) -> None:
     settings = await left_behind(home, OLD, NEW)
     report = await clean(settings, request(open=[NEW]))
-    assert report.sessions == (OLD,)
+    assert (report.sessions, report.kept) == ((OLD,), (NEW,))
     assert (report.worktrees, report.refs, report.repositories) == (1, 1, 0)
+    assert report.kept_bytes > 0
     assert report.worktree_bytes > 0
     assert worktrees(home) == [f"{NEW}.dev.t.1"]
     assert refs(home, NEW)
@@ -296,3 +301,15 @@ def cleaned(settings: Settings) -> CleaningReport:
         check=True,
     )
     return CleaningReport.model_validate_json(done.stdout)
+
+
+async def test_blobs_of_a_session_that_stays_on_disk_are_kept(home: Home) -> None:
+    settings = await left_behind(home, OLD)
+    store = LocalStore(settings.store_dir)
+    of_old, older = await store.put(b"of old"), await store.put(b"older")
+    for digest, days in ((of_old, 100), (older, 102)):
+        at = (NOW - days * DAY).timestamp()
+        os.utime(store.path(digest), (at, at))
+    report = await clean(settings, request(before=NOW, only_ended=True))
+    assert (report.kept, report.blobs) == ((OLD,), 1)
+    assert (store.path(of_old).exists(), store.path(older).exists()) == (True, False)

@@ -77,3 +77,21 @@ async def test_cancelled_twice_it_keeps_its_lock_until_nothing_runs_any_more(
     with pytest.raises(asyncio.CancelledError):
         await keeping
     assert not is_held(lock_path(settings))
+
+
+async def test_who_supervises_also_does_what_it_was_given(settings: Settings) -> None:
+    done: list[bool] = []
+
+    async def beside(server_ready: asyncio.Event) -> None:
+        await server_ready.wait()
+        done.append(True)
+
+    supervisor = Supervisor(settings, {}, roles=(), beside=beside)
+    other = FileLock(lock_path(settings))
+    assert other.try_acquire()
+    keeping = asyncio.create_task(supervisor.keep())
+    await ends(supervisor.server_ready.wait(), "the server is ready")
+    assert done == []
+    other.release()
+    await ends(keeping, "it has supervised")
+    assert done == [True]

@@ -6,12 +6,13 @@ contain their creation time (`workers.hosting.session_cleaning` has the rules).
 
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydantic import BaseModel
 from temporalio.client import Client, WorkflowExecution
 
-from starter.machine.ended_histories import delete_histories
+from starter.machine.cleaning.ended_histories import delete_histories
+from starter.machine.cleaning.merged_work import unproven
 from starter.machine.helper_processes import ask
 from workers.hosting.session_cleaning import (
     CleaningReport,
@@ -22,7 +23,7 @@ from workers.hosting.session_cleaning import (
 from workers.server.supervisor import read_state
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from workers.settings import Settings
 
@@ -44,6 +45,9 @@ class Cleaned(BaseModel, frozen=True, extra="forbid"):
     host: CleaningReport
     logs: int
     log_bytes: int
+    reports: int = 0
+    kept: dict[str, str] = {}
+    """Why each other session stays, by its id."""
     histories: int = 0
     """Workflows that the bundled server forgets; 0 on any other server."""
 
@@ -56,38 +60,81 @@ class Cleaned(BaseModel, frozen=True, extra="forbid"):
 
 
 async def clean_up(
-    client: Client, settings: "Settings", older_than: timedelta, *, dry_run: bool
+    client: Client,
+    settings: "Settings",
+    older_than: timedelta,
+    *,
+    dry_run: bool,
+    only_merged: bool = False,
 ) -> Cleaned:
     """Remove what sessions left that ended before `older_than` ago, or count it.
+
+    Args:
+        client: of the server that the sessions of the data directory use.
+        settings: of this machine.
+        older_than: the least time since their end.
+        dry_run: remove nothing.
+        only_merged: keep every session whose work is not proven merged.
 
     Raises:
         CommandError: the cleaning process failed, and removed nothing more.
     """
     now = datetime.now(UTC)
-    before = now - older_than
-    request = await _request(client, now, before, dry_run=dry_run)
+    wish = _Wish(now, now - older_than, dry_run=dry_run, only_merged=only_merged)
+    found = await _found(client, finish=not dry_run)
+    doubts: dict[str, str] = {}
+    if only_merged:
+        due = [session for session, end in found.ended.items() if end < wish.before]
+        doubts = await unproven(client, due)
+    request = _request(found, wish, doubts)
     report = await ask("workers.hosting.session_cleaning", settings, request, CleaningReport)
+    reports = _reports(settings, request)
     histories = 0
     if not settings.has_external_server:
         gone = {each for each in request.ended if is_removable(each, request)}
         histories = await delete_histories(client, gone, dry_run=dry_run)
-    logs = _logs(settings, before, dry_run=dry_run)
+    logs = _logs(settings, wish.before, dry_run=dry_run)
     return Cleaned(
         dry_run=dry_run,
-        before=before,
+        before=wish.before,
         open_sessions=len(request.open),
         host=report,
         logs=len(logs),
         log_bytes=sum(logs),
+        reports=reports,
+        kept=_kept(found, wish.before, doubts, report),
         histories=histories,
     )
 
 
-async def _request(
-    client: Client, now: datetime, before: datetime, *, dry_run: bool
-) -> CleaningRequest:
+class _Wish(NamedTuple):
+    """What the caller asks for."""
+
+    now: datetime
+    before: datetime
+    dry_run: bool
+    only_merged: bool
+
+
+class _Found(NamedTuple):
+    """What the server knows."""
+
+    running: "Sequence[WorkflowExecution]"
+    ended: dict[str, datetime]
+    """Sessions that have ended, with the time."""
+
+    @property
+    def open(self) -> frozenset[str]:
+        """The sessions of which anything runs."""
+        return frozenset(_session(each) for each in self.running if each.id.startswith(_PREFIX))
+
+
+async def _found(client: Client, *, finish: bool) -> _Found:
     # Ended sessions first: one that ends in between is found open, and kept.
-    query = 'WorkflowType = "SessionWorkflow" AND ExecutionStatus != "Running"'
+    query = (
+        'WorkflowType = "SessionWorkflow" AND ExecutionStatus != "Running" '
+        'AND ExecutionStatus != "ContinuedAsNew"'
+    )
     ended = {
         _session(each): each.close_time.astimezone(UTC)
         async for each in client.list_workflows(query)
@@ -96,21 +143,52 @@ async def _request(
     running = [each async for each in client.list_workflows('ExecutionStatus = "Running"')]
     left = _left_behind(running)
     for each in left:
-        if not dry_run:
+        if finish:
             await client.get_workflow_handle(each).signal("finish")
-    running = [each for each in running if each.id not in left]
-    starts = [each.start_time.astimezone(UTC) for each in running]
+    return _Found([each for each in running if each.id not in left], ended)
+
+
+def _request(found: _Found, wish: _Wish, doubts: "Mapping[str, str]") -> CleaningRequest:
+    starts = [each.start_time.astimezone(UTC) for each in found.running]
     # A continuation has a later start; the session's id holds the first one.
-    kept = [session for session, end in ended.items() if end >= before]
-    starts += filter(None, map(began_at, (*map(_session, running), *kept)))
+    kept = [name for name, end in found.ended.items() if end >= wish.before or name in doubts]
+    starts += filter(None, map(began_at, (*map(_session, found.running), *kept)))
     return CleaningRequest(
-        now=now,
-        before=before,
-        open=frozenset(_session(each) for each in running if each.id.startswith(_PREFIX)),
-        ended=ended,
-        blobs_before=min(starts) - _BEFORE_ITS_START if starts else now - _STARTING,
-        dry_run=dry_run,
+        now=wish.now,
+        before=wish.before,
+        open=found.open,
+        ended={name: end for name, end in found.ended.items() if name not in doubts},
+        only_ended=wish.only_merged,
+        blobs_before=min(starts) - _BEFORE_ITS_START if starts else wish.now - _STARTING,
+        dry_run=wish.dry_run,
     )
+
+
+def _kept(
+    found: _Found, before: datetime, doubts: "Mapping[str, str]", report: CleaningReport
+) -> dict[str, str]:
+    """Return why each session stays that is on this machine's disk, or known to the server."""
+    unknown = "the server does not know how it ended; it goes with `cleanup` after a week"
+    reasons = dict.fromkeys(report.kept, unknown)
+    for name, end in found.ended.items():
+        if end >= before:
+            reasons[name] = f"it ended at {end:%Y-%m-%d %H:%M} UTC, and is not old enough"
+    reasons |= doubts
+    reasons |= dict.fromkeys(found.open, "it is open, or a part of it still runs")
+    return dict(sorted(reasons.items()))
+
+
+def _reports(settings: "Settings", request: CleaningRequest) -> int:
+    """Remove the reports of sessions that go, and return how many."""
+    doomed = [
+        path
+        for path in settings.data_dir.glob("reports/*.html")
+        if is_removable(path.stem, request)
+    ]
+    if not request.dry_run:
+        for path in doomed:
+            path.unlink(missing_ok=True)
+    return len(doomed)
 
 
 def _left_behind(running: "Sequence[WorkflowExecution]") -> frozenset[str]:
