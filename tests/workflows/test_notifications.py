@@ -16,6 +16,7 @@ from tests.fakes.world import World, name_of, planned, tool
 from tests.receiver import Receiver, receiving
 from tests.theatre import ASK, Playing, Theatre, played
 from tests.waiting import until
+from workflows import queues
 from workflows.contracts.land_contracts import (
     FindTargets,
     NotificationHeld,
@@ -27,8 +28,15 @@ from workflows.contracts.land_contracts import (
 from workflows.contracts.model_contracts import CallModel
 from workflows.domain.agent.messages import ToolCall
 from workflows.domain.budget import Caps
+from workflows.domain.ids import SessionId
 from workflows.domain.session.notice import NoticeKind
-from workflows.domain.session.notification import NotificationKind, NotifierState
+from workflows.domain.session.notification import (
+    Need,
+    Needs,
+    NotificationKind,
+    NotifierRequest,
+    NotifierState,
+)
 from workflows.domain.session.session_state import SessionPhase
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -218,8 +226,18 @@ async def test_only_the_target_that_failed_is_tried_again(theatre: Theatre) -> N
         return NotificationSent(fault="no answer" if request.target == "ops" and is_first else "")
 
     world.messages.targets, world.messages.on_message = two, answer
-    async with theatre.session(world, notify=ALL) as playing:
-        await playing.result()
+    need = Need(kind=NotificationKind.DONE, key="end", text="it ended", command="blueflame report")
+    async with theatre.session(world, approvals=ASK) as playing:
+        request = NotifierRequest(
+            session=SessionId(session_of(playing)), goal="", retry_after=timedelta(milliseconds=50)
+        )
+        notifier = await theatre.client.start_workflow(
+            "SessionNotifier",
+            request,
+            id=f"{playing.handle.id}/notifier",
+            task_queue=queues.WORKFLOWS,
+        )
+        await notifier.signal("needs_changed", Needs(needs=(need,), is_last=True))
         await notifier_ends(theatre, playing)
     assert sorted(each.target for each in tries) == ["ops", "ops", "phone"]
     assert len({each.notification.id for each in tries}) == 1
