@@ -20,6 +20,7 @@ from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.budget import CapChanged, LedgerEvent
 from workflows.domain.plan import Plan
 from workflows.domain.session.decision import DecisionOutcome
+from workflows.domain.session.earlier_work import HostAnswer, HostQuestion
 from workflows.domain.session.session_state import SessionChanges, SessionPhase, SessionState
 from workflows.domain.session.session_values import (
     SessionOutcome,
@@ -30,6 +31,7 @@ from workflows.domain.session.session_values import (
 )
 from workflows.domain.session.wave_values import ItemReport
 from workflows.domain.task import TaskRecord
+from workflows.host_answers import host_answer
 from workflows.policy.gates.base_notices import base_refusal
 from workflows.policy.session import (
     decision_record,
@@ -78,7 +80,7 @@ class SessionWorkflow:
         self._state = request.carried or SessionState(
             started_at=workflow.now(), cap_usd=request.config.budget.stop_usd
         )
-        self._inbox = DecisionInbox(self._judge, self._answered)
+        self._inbox = DecisionInbox(self._judge, self._answered, self._ask_host)
         self._events: list[LedgerEvent | ItemReport] = []
         self._waves = RunningWaves(request.session)
         self._has_changed = False
@@ -319,6 +321,9 @@ class SessionWorkflow:
     def _judge(self, sent: decisions.Sent) -> Applied:
         return decisions.apply(self._state, self._config, sent, workflow.now())
 
+    async def _ask_host(self, asked: HostQuestion) -> HostAnswer:
+        return await host_answer(self._request.session, self._state.prepared, asked)
+
     def _answered(self, update_id: str) -> DecisionOutcome | None:
         return self._state.answered.get(update_id)
 
@@ -328,7 +333,7 @@ class SessionWorkflow:
         if applied.refused:
             entry.refuse(applied.refused)
         elif entry.update_id:
-            outcome = decision_record.outcome(applied.state, entry.sent.name, entry.sent.payload)
+            outcome = decision_record.outcome_of(applied, entry.sent)
             state = decision_record.remember(applied.state, entry.update_id, outcome)
             applied = applied.with_state(state)
             entry.accept(outcome)

@@ -13,7 +13,7 @@ from workflows.domain.agent.model_values import Role
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.gate import GateSpec
-from workflows.domain.ids import Commit, Digest, SessionId, TaskId, Tree
+from workflows.domain.ids import AgentId, Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.repository import CopiedFile
 from workflows.domain.session.session_config import SETUP_TIMEOUT, HostPattern
 from workflows.domain.verdict import Evidence, EvidencePlace
@@ -210,6 +210,28 @@ class RecordedCheckpoint(BaseModel, frozen=True, extra="forbid"):
     checkpoint: Commit | None
 
 
+class ReadTurn(BaseModel, frozen=True, extra="forbid"):
+    """Ask for the checkpoint of one turn of a developer that has run, or runs."""
+
+    session: SessionId
+    key: str
+    agent: AgentId
+    task: TaskId
+    attempt: int
+    turn: int
+
+
+class TurnRead(BaseModel, frozen=True, extra="forbid"):
+    """The checkpoint of that turn, or which turns have one."""
+
+    checkpoint: Commit | None
+    """None: the turn left none."""
+    base: Commit | None = None
+    """What the attempt's work is based on; None without a checkpoint."""
+    turns: tuple[int, ...] = ()
+    """The attempt's turns that have a checkpoint, in order; empty: none is left."""
+
+
 class RemoveWorktree(BaseModel, frozen=True, extra="forbid"):
     """Remove one worktree; its checkpoints stay under `refs/blueflame/`."""
 
@@ -319,6 +341,9 @@ LAST_CHECKPOINT = Contract[LastCheckpoint, RecordedCheckpoint](
     timedelta(minutes=5),
     retry(5),
     HEARTBEAT,
+)
+READ_TURN = Contract[ReadTurn, TurnRead](
+    "worktrees.turn", ReadTurn, TurnRead, queues.HOST, timedelta(minutes=1), retry(5), HEARTBEAT
 )
 REMOVE_WORKTREE = Contract[RemoveWorktree, Removed](
     "worktrees.remove",

@@ -85,6 +85,8 @@ class Assignment(BaseModel, frozen=True, extra="forbid"):
     notes: tuple[str, ...] = ()
     steers: tuple[str, ...] = ()
     """What persons have said to the task's agents so far."""
+    is_made_by_git: bool = False
+    """The earlier work is submitted as it is, without an agent."""
 
 
 class Start(BaseModel, frozen=True, extra="forbid"):

@@ -27,6 +27,8 @@ from workflows.domain.session.session_values import (
     RejectPlan,
     ReplacePlan,
     RetryTask,
+    RevertTask,
+    RewindTask,
     Said,
     SetBudget,
     SetPriority,
@@ -63,6 +65,8 @@ from workflows.policy.session.effects import (
     Steer,
     TellWaves,
 )
+from workflows.policy.session.earlier_work.reverting import revert
+from workflows.policy.session.earlier_work.rewinding import rewind
 from workflows.policy.session.phase_changes import phase_beneath
 from workflows.policy.session.scheduling import adopt
 from workflows.policy.session.task_states import FINAL, can_move, move
@@ -99,7 +103,7 @@ def apply(state: SessionState, config: SessionConfig, sent: Sent, at: datetime) 
     if inputs != 1:
         text = f"{name!r} was not understood: it came with {inputs} inputs; send one JSON object"
         return Case(state, config, at).notice(NoticeKind.BAD_SIGNAL, name, text)
-    return _HANDLERS[name](Case(state, config, at), name, sent.payload)
+    return _HANDLERS[name](Case(state, config, at, sent.found), name, sent.payload)
 
 
 # --- the plan -------------------------------------------------------------------------------
@@ -383,6 +387,8 @@ _HANDLERS: dict[str, _Handler] = {
     "reject_changeset": _reading(RejectChangeset, _reject_changeset),
     "skip_task": _reading(SkipTask, _skip),
     "retry_task": _reading(RetryTask, _retry),
+    "rewind_task": _reading(RewindTask, rewind),
+    "revert_task": _reading(RevertTask, revert),
     "steer_task": _reading(SteerTask, _steer),
     "answer": _reading(AnswerQuestion, _answer),
     "set_priority": _reading(SetPriority, _prioritise),
@@ -394,3 +400,5 @@ _HANDLERS: dict[str, _Handler] = {
 }
 NAMES = tuple(_HANDLERS)
 """Every signal of a session that a person may send."""
+ASKING = frozenset({"rewind_task", "revert_task"})
+"""Those that a host must answer before they can be taken up (`Applied.asks`)."""
