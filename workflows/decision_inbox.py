@@ -16,7 +16,7 @@ from temporalio.exceptions import ApplicationError
 
 from workflows.domain.session.decision import DecisionOutcome
 from workflows.domain.session.earlier_work import HostAnswer, HostQuestion, NotFound
-from workflows.policy.session.decisions import ASKING, NAMES
+from workflows.policy.decision.decisions import ASKING, NAMES
 from workflows.policy.session.effects import Applied, Sent
 from workflows.policy.session.reported_events import QUESTION_ASKED
 
@@ -72,7 +72,7 @@ class DecisionInbox:
         self._ask_host = ask_host
         self._entries: list[Entry] = []
         self.has_answered = False
-        """Whether an Update's handler has ended since the loop last looked."""
+        """Whether a decision's handler has ended since the loop last looked."""
         for name in NAMES:
             self._register(name)
         workflow.set_signal_handler(QUESTION_ASKED, self._asked)
@@ -90,6 +90,7 @@ class DecisionInbox:
         # workflow task for ever, and a signal cannot be taken out of a history.
         async def record(payload: JsonValue = None, *more: JsonValue) -> None:
             self._entries.append(Entry(await self._whole(_sent(name, payload, more))))
+            self.has_answered = True
 
         def validate(payload: JsonValue = None, *more: JsonValue) -> None:
             if self._answered(_update_id()) is not None:

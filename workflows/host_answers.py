@@ -4,6 +4,7 @@ The host has little time for it: a person waits for the answer to their decision
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -13,6 +14,7 @@ from temporalio.exceptions import ActivityError
 from workflows.cancellation import is_cancelled
 from workflows.contracts.host_contracts import READ_TURN, ReadTurn
 from workflows.contracts.merging_contracts import REBASE_WORK, RebaseWork
+from workflows.domain.agent.agent_values import WorktreeRef
 from workflows.domain.ids import AgentId, SessionId
 from workflows.domain.session.earlier_work import (
     FindTurn,
@@ -26,7 +28,7 @@ from workflows.domain.session.earlier_work import (
 from workflows.domain.session.session_state import Prepared
 from workflows.failures import failure_words
 
-_PATIENCE: Final = timedelta(seconds=45)
+_MAKE_REVERT: Final = replace(REBASE_WORK, within=timedelta(seconds=45))
 _NAMED: Final = 30
 
 
@@ -50,16 +52,15 @@ async def host_answer(
 
 
 async def _turn(session: SessionId, prepared: Prepared, asked: FindTurn) -> HostAnswer:
-    read = ReadTurn(
+    worktree = WorktreeRef(
         session=session,
-        key=prepared.base.key,
         agent=AgentId(f"dev.{asked.task}.{asked.attempt}"),
-        task=asked.task,
-        attempt=asked.attempt,
-        turn=asked.turn,
+        repository=prepared.base.key,
+        writable=True,
     )
+    read = ReadTurn(worktree=worktree, task=asked.task, turn=asked.turn)
     summary = f"find turn {asked.turn} of {asked.task}, attempt {asked.attempt}"
-    found = await READ_TURN.ask(read, summary, queue=prepared.host_queue, within=_PATIENCE)
+    found = await READ_TURN.ask(read, summary, queue=prepared.host_queue)
     if found.checkpoint is None or found.base is None:
         return NotFound(reason=_no_turn(asked, found.turns))
     return TurnFound(attempt=asked.attempt, commit=found.checkpoint, base=found.base)
@@ -89,5 +90,5 @@ async def _revert(session: SessionId, prepared: Prepared, asked: MakeRevert) -> 
         at=workflow.now(),
     )
     summary = f"take back {asked.task}"
-    done = await REBASE_WORK.ask(rebase, summary, queue=prepared.host_queue, within=_PATIENCE)
+    done = await _MAKE_REVERT.ask(rebase, summary, queue=prepared.host_queue)
     return RevertMade(commit=done.commit, base=asked.head, conflicts=done.conflicts)

@@ -20,7 +20,6 @@ from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.budget import CapChanged, LedgerEvent
 from workflows.domain.plan import Plan
 from workflows.domain.session.decision import DecisionOutcome
-from workflows.domain.session.earlier_work import HostAnswer, HostQuestion
 from workflows.domain.session.session_state import SessionChanges, SessionPhase, SessionState
 from workflows.domain.session.session_values import (
     SessionOutcome,
@@ -32,12 +31,11 @@ from workflows.domain.session.session_values import (
 from workflows.domain.session.wave_values import ItemReport
 from workflows.domain.task import TaskRecord
 from workflows.host_answers import host_answer
+from workflows.policy.decision import decisions, plan_edits
 from workflows.policy.gates.base_notices import base_refusal
 from workflows.policy.session import (
     decision_record,
-    decisions,
     phase_changes,
-    plan_edits,
     readiness,
     reported_events,
     scheduling,
@@ -80,7 +78,11 @@ class SessionWorkflow:
         self._state = request.carried or SessionState(
             started_at=workflow.now(), cap_usd=request.config.budget.stop_usd
         )
-        self._inbox = DecisionInbox(self._judge, self._answered, self._ask_host)
+        self._inbox = DecisionInbox(
+            self._judge,
+            self._answered,
+            lambda asked: host_answer(request.session, self._state.prepared, asked),
+        )
         self._events: list[LedgerEvent | ItemReport] = []
         self._waves = RunningWaves(request.session)
         self._has_changed = False
@@ -239,7 +241,7 @@ class SessionWorkflow:
             self._update(reason="", halt=readiness.standstill(self._state, self._config))
             return None
         ending = scheduling.ending(self._state, self._config)
-        if (kind := ending.kind) != "waits":
+        if (kind := ending.kind) != "waits" and workflow.all_handlers_finished():
             return kind, ending.reason
         self._update(reason=ending.reason)
         return None
@@ -321,9 +323,6 @@ class SessionWorkflow:
     def _judge(self, sent: decisions.Sent) -> Applied:
         return decisions.apply(self._state, self._config, sent, workflow.now())
 
-    async def _ask_host(self, asked: HostQuestion) -> HostAnswer:
-        return await host_answer(self._request.session, self._state.prepared, asked)
-
     def _answered(self, update_id: str) -> DecisionOutcome | None:
         return self._state.answered.get(update_id)
 
@@ -334,8 +333,7 @@ class SessionWorkflow:
             entry.refuse(applied.refused)
         elif entry.update_id:
             outcome = decision_record.outcome_of(applied, entry.sent)
-            state = decision_record.remember(applied.state, entry.update_id, outcome)
-            applied = applied.with_state(state)
+            applied = decision_record.remember(applied, entry.update_id, outcome)
             entry.accept(outcome)
         await self._apply(applied)
 

@@ -34,6 +34,8 @@ class Contract(Generic[Request, Outcome]):
     start_to_close: timedelta
     retry: RetryPolicy
     heartbeat: timedelta | None = None
+    within: timedelta | None = None
+    """For all attempts together, with the wait for a worker; None: without limit."""
 
     async def ask(
         self,
@@ -42,7 +44,6 @@ class Contract(Generic[Request, Outcome]):
         queue: str | None = None,
         start_to_close: timedelta | None = None,
         *,
-        within: timedelta | None = None,
         is_last: bool = False,
     ) -> Outcome:
         """Run the activity from workflow code and return its outcome.
@@ -52,8 +53,6 @@ class Contract(Generic[Request, Outcome]):
             summary: what the Web UI shows, in plain words.
             queue: a host's own queue if the work needs that host's disk; None: the contract's.
             start_to_close: a time limit other than the contract's.
-            within: for how long to wait in all, with repeats and the wait for a worker; None:
-                without limit.
             is_last: run it even if the workflow was cancelled earlier; it then has two minutes in
                 all, because nothing could cancel it again.
 
@@ -69,7 +68,7 @@ class Contract(Generic[Request, Outcome]):
             result_type=self.outcome,
             task_queue=queue or self.queue,
             start_to_close_timeout=start_to_close or self.start_to_close,
-            schedule_to_close_timeout=_LAST_CHANCE if is_cancelled() else within,
+            schedule_to_close_timeout=_LAST_CHANCE if is_cancelled() else self.within,
             heartbeat_timeout=self.heartbeat,
             retry_policy=self.retry,
             cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,

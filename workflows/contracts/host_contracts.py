@@ -13,7 +13,7 @@ from workflows.domain.agent.model_values import Role
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.gate import GateSpec
-from workflows.domain.ids import AgentId, Commit, Digest, SessionId, TaskId, Tree
+from workflows.domain.ids import Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.repository import CopiedFile
 from workflows.domain.session.session_config import SETUP_TIMEOUT, HostPattern
 from workflows.domain.verdict import Evidence, EvidencePlace
@@ -213,11 +213,9 @@ class RecordedCheckpoint(BaseModel, frozen=True, extra="forbid"):
 class ReadTurn(BaseModel, frozen=True, extra="forbid"):
     """Ask for the checkpoint of one turn of a developer that has run, or runs."""
 
-    session: SessionId
-    key: str
-    agent: AgentId
+    worktree: WorktreeRef
+    """The developer's; it may be gone."""
     task: TaskId
-    attempt: int
     turn: int
 
 
@@ -343,7 +341,14 @@ LAST_CHECKPOINT = Contract[LastCheckpoint, RecordedCheckpoint](
     HEARTBEAT,
 )
 READ_TURN = Contract[ReadTurn, TurnRead](
-    "worktrees.turn", ReadTurn, TurnRead, queues.HOST, timedelta(minutes=1), retry(5), HEARTBEAT
+    "worktrees.turn",
+    ReadTurn,
+    TurnRead,
+    queues.HOST,
+    timedelta(seconds=30),
+    retry(5),
+    HEARTBEAT,
+    within=timedelta(seconds=45),
 )
 REMOVE_WORKTREE = Contract[RemoveWorktree, Removed](
     "worktrees.remove",

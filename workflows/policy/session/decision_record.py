@@ -76,14 +76,17 @@ def _note(signal: Said) -> str:
     """Return what a signal says apart from its subject."""
     note = ""
     match signal:
-        case RejectPlan(notes=text) | RetryTask(notes=text):
+        case (
+            RejectPlan(notes=text)
+            | RetryTask(notes=text)
+            | RejectChangeset(reason=text)
+            | RevertTask(reason=text)
+            | SteerTask(text=text)
+            | AnswerQuestion(text=text)
+        ):
             note = text
         case RewindTask(turn=turn, notes=text):
-            note = f"turn {turn}{': ' if text else ''}{text}"
-        case RevertTask(reason=text) | RejectChangeset(reason=text):
-            note = text
-        case SteerTask(text=text) | AnswerQuestion(text=text):
-            note = text
+            note = f"turn {turn} {text}".rstrip()
         case ReplacePlan(plan=plan) | EditPlan(plan=plan):
             note = f"a plan of {counted(len(plan.tasks), 'task')}"
         case ApproveChangeset(digest=digest):
@@ -131,10 +134,10 @@ def _with(state: SessionState, decision: Decision) -> SessionState:
     return state.evolve(decisions=kept, decisions_dropped=state.decisions_dropped + dropped)
 
 
-def remember(state: SessionState, update_id: str, outcome: DecisionOutcome) -> SessionState:
-    """Return the state that gives a repeated Update the same answer."""
-    newest = list({**state.answered, update_id: outcome}.items())[-MOST:]
-    return state.evolve(answered=dict(newest))
+def remember(applied: Applied, update_id: str, outcome: DecisionOutcome) -> Applied:
+    """Return what was applied, with a state that gives a repeated Update the same answer."""
+    newest = list({**applied.state.answered, update_id: outcome}.items())[-MOST:]
+    return applied.with_state(applied.state.evolve(answered=dict(newest)))
 
 
 def outcome_of(applied: Applied, sent: Sent) -> DecisionOutcome:
@@ -145,9 +148,7 @@ def outcome_of(applied: Applied, sent: Sent) -> DecisionOutcome:
     record = state.records.get(TaskId(subject))
     changeset = next((each for each in state.changesets if each.id == subject), None)
     where = record.state if record else changeset.state if changeset else state.phase
-    return DecisionOutcome(
-        decision=sent.name, subject=subject, state=str(where), told=applied.told
-    )
+    return DecisionOutcome(decision=sent.name, subject=subject, state=str(where), told=applied.told)
 
 
 def add(decisions: tuple[Decision, ...], new: Decision) -> tuple[tuple[Decision, ...], int]:

@@ -37,18 +37,14 @@ from workflows.domain.session.session_values import (
 )
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy.agent import questions
+from workflows.policy.decision import line_comments, plan_edits
+from workflows.policy.decision.reverting import revert
+from workflows.policy.decision.rewinding import rewind
 from workflows.policy.gates.green_rule import may_approve_by_rule, why_by_hand
 from workflows.policy.money.grants import read_usd
 from workflows.policy.plan.json_shape import shape_faults
 from workflows.policy.plan.plan_check import brief, plan_faults
-from workflows.policy.session import (
-    decision_record,
-    line_comments,
-    phase_changes,
-    plan_edits,
-    reported_events,
-    wave_outcomes,
-)
+from workflows.policy.session import decision_record, phase_changes, reported_events, wave_outcomes
 from workflows.policy.session.changeset_states import (
     approve_by_rule,
     can_move_changeset,
@@ -65,8 +61,6 @@ from workflows.policy.session.effects import (
     Steer,
     TellWaves,
 )
-from workflows.policy.session.earlier_work.reverting import revert
-from workflows.policy.session.earlier_work.rewinding import rewind
 from workflows.policy.session.phase_changes import phase_beneath
 from workflows.policy.session.scheduling import adopt
 from workflows.policy.session.task_states import FINAL, can_move, move

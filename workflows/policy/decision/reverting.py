@@ -1,8 +1,8 @@
 """`revert_task`: a merged task's work is taken back by a new task, with a changeset of its own.
 
-Git makes the work where nothing later is in the way; no agent and no model takes part in that. It is
-then gated, reviewed, approved and merged like any other. Where later work is in the way, the
-decision is refused unless it lets an agent do it, who starts from git's attempt.
+Git makes the work where nothing later is in the way, without an agent and a model. It is then
+gated, reviewed, approved and merged like any other. Where later work is in the way, the decision is
+refused unless it lets an agent do it, which starts from git's attempt.
 """
 
 from typing import Final
@@ -16,7 +16,8 @@ from workflows.domain.session.session_config import SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.session.session_values import RevertTask
 from workflows.domain.task import TaskRecord, TaskState
-from workflows.policy.session import plan_edits, wave_outcomes
+from workflows.policy.decision import plan_edits
+from workflows.policy.session import wave_outcomes
 from workflows.policy.session.decision_record import Case
 from workflows.policy.session.effects import Applied
 from workflows.policy.session.phase_changes import phase_beneath
