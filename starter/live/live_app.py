@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import ClassVar, Final
+from typing import ClassVar, Final, get_args
 
 from temporalio.service import RPCError
 from textual import on
@@ -45,7 +45,7 @@ _WIDE: Final = 120
 """From so many columns on, the agent's work stands beside the tasks."""
 _PARTS: Final = ("tasks", "graph", "agent", "notices", "decisions")
 _TEXTS: Final = ("head", "asks-title", "parts", "headings", "said", "keys")
-_KEYS: Final = "a approve r reject d diff w answer s skip t retry m tell p pause ? keys q leave"
+_KEYS: Final = "a approve r reject d diff w answer s skip t retry m tell p pause ? more q leave"
 _HELP: Final = (
     "a  approve the plan or changeset that is chosen, or the only one that waits",
     "r  reject it; your words go to the next attempt",
@@ -53,6 +53,8 @@ _HELP: Final = (
     "w  answer an agent's question",
     "s  skip the chosen task",
     "t  retry it",
+    "b  go back: start a new attempt from a turn of an earlier one",
+    "u  undo: take the merged work of the chosen task back, as a changeset of its own",
     "m  tell its agent something",
     "p  pause the session, or resume it",
     "",
@@ -74,8 +76,8 @@ class LiveApp(App[ShownSession]):
         *(
             Binding(key, f"act('{act}')", show=False)
             for key, act in zip(
-                "arwstmp",
-                ("approve", "reject", "answer", "skip", "retry", "steer", "pause"),
+                "arwstbump",
+                get_args(key_decisions.Act),
                 strict=True,
             )
         ),
@@ -281,15 +283,20 @@ class LiveApp(App[ShownSession]):
     def _answered(self, prompt: Prompt, said: str | None) -> None:
         if said is None:
             self._say("left undecided")
+            return
+        try:
+            decision = prompt.decide(said)
+        except CommandError as error:
+            self._say(str(error))
         else:
-            self.run_worker(self._send(prompt.decide(said)))
+            self.run_worker(self._send(decision))
 
     async def _send(self, decision: Decided) -> None:
         self.has_decided = True
         name = decision[0].replace("_", " ")
         self._say(f"{name}: sending ...")
         try:
-            await self._source.decide(*decision)
+            follows = await self._source.decide(*decision)
         except CommandError as error:
             with suppress(RPCError):
                 self._now = await self._source.look()
@@ -298,7 +305,7 @@ class LiveApp(App[ShownSession]):
         except RPCError as error:
             self._say(f"{name} was not sent: {error.message}; look before you repeat it")
         else:
-            self._say(f"{name}: done")
+            self._say(f"{name}: {follows or 'done'}")
         self._wake.set()
 
     async def action_diff(self) -> None:

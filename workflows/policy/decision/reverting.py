@@ -52,9 +52,9 @@ def reverting(state: SessionState, task: TaskId) -> TaskId | None:
     """Return the task that takes this one's merged work back; None if none does."""
     for record in state.records.values():
         if record.reverts == task and record.state not in _GONE:
-            name = record.task.id
-            if record.state is not TaskState.MERGED or reverting(state, name) is None:
-                return name
+            undoing = reverting(state, record.task.id)
+            if undoing is None or state.records[undoing].state is not TaskState.MERGED:
+                return record.task.id
     return None
 
 
