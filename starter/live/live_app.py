@@ -22,6 +22,7 @@ from textual.widgets import ContentSwitcher, Static
 
 from starter.console.command_errors import CommandError
 from starter.console.terminal import one_line
+from starter.decisions import decision_checks
 from starter.live import key_decisions
 from starter.live.key_decisions import Act, Decided, Prompt, Selected
 from starter.live.live_model import TASK, Known, LiveModel, live_model
@@ -50,6 +51,7 @@ _HELP: Final = (
     "a  approve the plan or changeset that is chosen, or the only one that waits",
     "r  reject it; your words go to the next attempt",
     "d  show the plan that waits, or the changeset's diff; there, c comments on a line",
+    "e  edit the plan in $VISUAL or $EDITOR",
     "w  answer an agent's question",
     "s  skip the chosen task",
     "t  retry it",
@@ -86,6 +88,7 @@ class LiveApp(App[ShownSession]):
             for number, part in enumerate(_PARTS, 1)
         ),
         Binding("d", "diff", show=False),
+        Binding("e", "edit", show=False),
         Binding("question_mark", "keys", show=False),
         Binding("q,ctrl+c", "leave", show=False),
     ]
@@ -100,8 +103,14 @@ class LiveApp(App[ShownSession]):
     #tasks, #graph, #notices, #decisions { height: 100%; }
     """
 
-    def __init__(self, source: Source, by: str) -> None:
-        """Args: `by`: who decides, for decisions."""
+    def __init__(self, source: Source, by: str, told: Sequence[str] = ()) -> None:
+        """Prepare it.
+
+        Args:
+            source: the session.
+            by: who decides, for decisions.
+            told: what to say first, as the result of an edit.
+        """
         super().__init__()
         self._source = source
         self._by = by
@@ -114,7 +123,10 @@ class LiveApp(App[ShownSession]):
         self._texts = {part: Static(id=part, markup=False) for part in _TEXTS}
         self._lists = {part: RowList(id=part) for part in ("asks", *_PARTS)}
         self._lists["agent"] = RowList(id="agent", follows=True)
+        self._told = told
         self.has_decided = False
+        self.wants_edit = False
+        """Whether it was left to edit the plan, which needs the terminal."""
 
     def compose(self) -> ComposeResult:
         """Lay out the parts, from what needs attention first to the keys."""
@@ -144,6 +156,10 @@ class LiveApp(App[ShownSession]):
         self._arrange()
         self.run_worker(self._follow_session())
         self.run_worker(self._follow_work())
+        if len(self._told) > 1:
+            self.push_screen(TextScreen("The plan  (q closes)", told(self._told)))
+        elif self._told:
+            self._say(self._told[0])
 
     def on_resize(self) -> None:
         """Give the agent's work a place of its own where there is room."""
@@ -325,6 +341,18 @@ class LiveApp(App[ShownSession]):
             made = self._comments.setdefault(chosen.digest or "", [])
             title = f"{chosen.id} {(chosen.digest or '')[:12]}  c comments on a line, q closes"
             self.push_screen(DiffScreen(title, diffs, made))
+
+    def action_edit(self) -> None:
+        """Leave the screen to the person's editor, if there is a plan to change."""
+        if self._now is None:
+            return
+        try:
+            decision_checks.editable(self._now)
+        except CommandError as error:
+            self._say(str(error))
+        else:
+            self.wants_edit = True
+            self.exit(None)
 
     def action_keys(self) -> None:
         """List the keys."""

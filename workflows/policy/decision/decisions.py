@@ -142,7 +142,7 @@ def _edit_plan(case: Case, signal: EditPlan) -> Applied:
     if plan is None or phase_beneath(case.state) not in _WITH_PLAN:
         return case.not_possible("", f"there is no plan to change ({case.state.phase})")
     if signal.digest != plan_edits.plan_digest(plan):
-        text = "the plan was changed since this edit began: look at it again with `plan`"
+        text = "the plan was changed since this edit began: see `plan --json`, send with --digest"
         return case.notice(NoticeKind.STALE_APPROVAL, "plan", text)
     if not case.state.is_plan_approved:
         return _replace_plan(case, ReplacePlan(plan=signal.plan, by=signal.by))

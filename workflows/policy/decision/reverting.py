@@ -113,6 +113,8 @@ def _reverted(case: Case, record: TaskRecord, signal: RevertTask, made: RevertMa
     task = _task(case.state, record, signal.reason)
     state = _with_task(case.state, case.config, task)
     state = wave_outcomes.put(state, _record(state.records[task.id], record, made))
+    reason = f"task {task.id!r} takes it back"
+    state = wave_outcomes.put(state, state.records[record.task.id].evolve(reason=reason))
     told = f"task {task.id!r} takes back task {record.task.id!r}"
     told += _built_on(case.state, record.task.id)
     notice = f"{by} decided: {told}"[:1_000]

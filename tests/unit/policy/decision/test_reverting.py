@@ -58,6 +58,7 @@ def test_a_task_of_its_own_takes_the_work_back_without_an_agent() -> None:
     assert [each.tasks for each in applied.state.changesets if each.id == BACK] == [(BACK,)]
     start = assignment(applied.state, BACK)
     assert (start.restart_from, start.base, start.is_made_by_git) == (MADE, HEAD, True)
+    assert applied.state.records[A].reason == "task 'revert-a' takes it back"
     assert "ann decided: task 'revert-a' takes back" in applied.state.notices[-1].text
     plan = running_plan(applied.state)
     assert plan is not None
