@@ -187,6 +187,8 @@ class Candidate(BaseModel, frozen=True, extra="forbid"):
     family: str
     summary: str = ""
     """The developer's summary of the work."""
+    is_made_by_git: bool = False
+    """It is exactly the reverse of merged work: the gates judge it, and no reviewer."""
 
 
 class ValidateRequest(BaseModel, frozen=True, extra="forbid"):

@@ -1,8 +1,9 @@
 """`revert_task`: a merged task's work is taken back by a new task, with a changeset of its own.
 
 Git makes the work where nothing later is in the way, without an agent and a model. It is then
-gated, reviewed, approved and merged like any other. Where later work is in the way, the decision is
-refused unless it lets an agent do it, which starts from git's attempt.
+gated, approved and merged like any other; a reviewer could only repeat what git did. Where later
+work is in the way, the decision is refused unless it lets an agent do it, whose work starts from
+git's attempt and is reviewed.
 """
 
 from typing import Final
@@ -115,7 +116,8 @@ def _reverted(case: Case, record: TaskRecord, signal: RevertTask, made: RevertMa
     state = wave_outcomes.put(state, _record(state.records[task.id], record, made))
     reason = f"task {task.id!r} takes it back"
     state = wave_outcomes.put(state, state.records[record.task.id].evolve(reason=reason))
-    told = f"task {task.id!r} takes back task {record.task.id!r}"
+    how = "an agent has to do it" if made.conflicts else "git made it, no reviewer looks at it"
+    told = f"task {task.id!r} takes back task {record.task.id!r} ({how})"
     told += _built_on(case.state, record.task.id)
     notice = f"{by} decided: {told}"[:1_000]
     state = wave_outcomes.notice(state, NoticeKind.PLAN_EDITED, task.id, notice, case.at)

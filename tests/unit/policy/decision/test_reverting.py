@@ -16,7 +16,7 @@ from workflows.policy.decision.reverting import reverting
 from workflows.policy.plan.plan_check import plan_faults
 from workflows.policy.session import scheduling, wave_outcomes
 from workflows.policy.session.effects import Applied, Sent
-from workflows.policy.session.wave_requests import assignment
+from workflows.policy.session.wave_requests import assignment, candidate
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 A, BACK = TaskId("a"), TaskId("revert-a")
@@ -49,7 +49,8 @@ def test_the_host_makes_the_work_on_the_head_first() -> None:
 def test_a_task_of_its_own_takes_the_work_back_without_an_agent() -> None:
     applied = reverted(session(b=TaskState.MERGED, c=TaskState.DEVELOPING), reason="too slow")
     assert applied.told == (
-        "task 'revert-a' takes back task 'a'; built on it: b (merged), c (developing)"
+        "task 'revert-a' takes back task 'a' (git made it, no reviewer looks at it); "
+        "built on it: b (merged), c (developing)"
     )
     record = applied.state.records[BACK]
     assert (record.task.claims, record.task.depends_on) == (("x.py",), (A,))
@@ -63,6 +64,17 @@ def test_a_task_of_its_own_takes_the_work_back_without_an_agent() -> None:
     plan = running_plan(applied.state)
     assert plan is not None
     assert plan_faults(plan) == ()
+
+
+def test_no_reviewer_looks_at_what_git_made_unless_a_person_asks_for_another_review() -> None:
+    state = reverted(session()).state
+    done = state.records[BACK].evolve(
+        attempt=1, base=HEAD, commit=MADE, restart_from=MADE, author_family="git"
+    )
+    assert candidate(wave_outcomes.put(state, done), BACK).is_made_by_git
+    for again in ({"validations": 1}, {"attempt": 2}, {"steers": ("leave the docs",)}):
+        record = done.model_copy(update=again)
+        assert not candidate(wave_outcomes.put(state, record), BACK).is_made_by_git
 
 
 def test_an_agent_works_on_it_after_a_refusal_or_a_persons_word() -> None:
