@@ -19,10 +19,12 @@ from workflows.contracts.host_contracts import (
     FinishTask,
     LastCheckpoint,
     PrepareWorktree,
+    ReadTurn,
     RecordedCheckpoint,
     Removed,
     RemoveWorktree,
     TaskCommitted,
+    TurnRead,
     WorkRefused,
     WorktreeReady,
 )
@@ -38,7 +40,7 @@ _COPIES_TOLD = 5
 
 
 class WorktreeActivities:
-    """Activities `worktrees.prepare`, `worktrees.finish`, `worktrees.remove`."""
+    """Activities `worktrees.prepare`, `.finish`, `.last`, `.turn` and `.remove`."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -138,6 +140,20 @@ class WorktreeActivities:
         with mapped():
             recorded = await worktrees.read_checkpoint(checkpoint_ref(request.worktree))
         return RecordedCheckpoint(checkpoint=recorded.commit if recorded else None)
+
+    @activity.defn(name="worktrees.turn")
+    async def turn(self, request: ReadTurn) -> TurnRead:
+        """Find the checkpoint of one turn beneath what the agent's ref holds."""
+        worktrees = self._host.worktrees(request.worktree.repository)
+        with mapped():
+            ref = checkpoint_ref(request.worktree)
+            recorded = await worktrees.recorded_turns(ref, request.worktree.session, request.task)
+        if recorded is None:
+            return TurnRead(checkpoint=None)
+        agent = request.worktree.agent
+        own = {each.turn: each.commit for each in recorded.turns if each.agent == agent}
+        turns = tuple(sorted(own))
+        return TurnRead(checkpoint=own.get(request.turn), base=recorded.base, turns=turns)
 
     @activity.defn(name="worktrees.remove")
     async def remove(self, request: RemoveWorktree) -> Removed:

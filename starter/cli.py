@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from starter.commands.deciding import (
     approve_and_reject,
+    earlier_work,
     fast_forward_command,
     plan_command,
     run,
@@ -108,7 +109,15 @@ _GROUPS = (
         plan_command.plan,
     ),
     (approve_and_reject.approve, approve_and_reject.reject, fast_forward_command.fast_forward),
-    (steering.skip, steering.retry, steering.steer, steering.answer, steering.priority),
+    (
+        steering.skip,
+        steering.retry,
+        earlier_work.rewind,
+        earlier_work.revert,
+        steering.steer,
+        steering.answer,
+        steering.priority,
+    ),
     (steering.budget, steering.proceed, steering.pause, steering.resume, steering.stop),
     (cleanup.cleanup, codec.codec, notify_command.notify, simulate.simulate),
 )

@@ -118,6 +118,7 @@ def host_activities(host: "Host") -> Sequence[Activity]:
         worktrees.prepare,
         worktrees.finish,
         worktrees.last,
+        worktrees.turn,
         worktrees.remove,
         ToolActivities(host, parse).run,
         GateActivities(host).run,

@@ -90,7 +90,7 @@ async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> Agen
     worktree = order.worktree(grounds)
     checkpoint = order.start
     if worktree.writable or grounds.worktree.setup or grounds.copied:
-        checkpoint = await _prepare(grounds, order)
+        checkpoint = await prepare_worktree(grounds, order)
     request = AgentRequest(
         session=grounds.session,
         agent=order.agent,
@@ -118,14 +118,21 @@ async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> Agen
     )
 
 
-async def _prepare(grounds: Grounds, order: AgentOrder) -> Commit:
+async def prepare_worktree(
+    grounds: Grounds, order: AgentOrder, *, with_setup: bool = True
+) -> Commit:
+    """Make an agent's worktree, and return where it stands.
+
+    Raises:
+        ActivityError: it could not be prepared.
+    """
     prepare = PrepareWorktree(
         worktree=order.worktree(grounds),
         start=order.start,
-        setup=grounds.worktree.setup,
+        setup=grounds.worktree.setup if with_setup else (),
         network=grounds.worktree.network,
         setup_timeout=grounds.worktree.setup_timeout,
-        copied=grounds.copied,
+        copied=grounds.copied if with_setup else (),
     )
     ready = await PREPARE_WORKTREE.ask(
         prepare,

@@ -7,7 +7,7 @@ judges both, and nothing here changes the session's state.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from pydantic import JsonValue
 from temporalio import workflow
@@ -15,7 +15,8 @@ from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 from workflows.domain.session.decision import DecisionOutcome
-from workflows.policy.decision.decisions import NAMES
+from workflows.domain.session.earlier_work import HostAnswer, HostQuestion, NotFound
+from workflows.policy.decision.decisions import ASKING, NAMES
 from workflows.policy.session.effects import Applied, Sent
 from workflows.policy.session.reported_events import QUESTION_ASKED
 
@@ -57,18 +58,21 @@ class DecisionInbox:
         self,
         judge: Callable[[Sent], Applied],
         answered: Callable[[str], DecisionOutcome | None],
+        ask_host: Callable[[HostQuestion], Awaitable[HostAnswer]],
     ) -> None:
         """Register a signal and an Update for each decision.
 
         Args:
             judge: returns what a decision would do now; must not change anything.
             answered: returns the outcome of an Update that was taken up before, by its id.
+            ask_host: gets what a host must say before a decision can be taken up.
         """
         self._judge = judge
         self._answered = answered
+        self._ask_host = ask_host
         self._entries: list[Entry] = []
         self.has_answered = False
-        """Whether an Update's handler has ended since the loop last looked."""
+        """Whether a decision's handler has ended since the loop last looked."""
         for name in NAMES:
             self._register(name)
         workflow.set_signal_handler(QUESTION_ASKED, self._asked)
@@ -84,8 +88,9 @@ class DecisionInbox:
     def _register(self, name: str) -> None:
         # Each handler takes any number of inputs: a call with more inputs than that would fail the
         # workflow task for ever, and a signal cannot be taken out of a history.
-        def record(payload: JsonValue = None, *more: JsonValue) -> None:
-            self._entries.append(Entry(_sent(name, payload, more)))
+        async def record(payload: JsonValue = None, *more: JsonValue) -> None:
+            self._entries.append(Entry(await self._whole(_sent(name, payload, more))))
+            self.has_answered = True
 
         def validate(payload: JsonValue = None, *more: JsonValue) -> None:
             if self._answered(_update_id()) is not None:
@@ -98,7 +103,8 @@ class DecisionInbox:
             known = self._answered(_update_id())
             if known is not None:
                 return known
-            entry = Entry(_sent(name, payload, more), _update_id())
+            update_id = _update_id()
+            entry = Entry(await self._whole(_sent(name, payload, more)), update_id)
             self._entries.append(entry)
             try:
                 return await entry.answer()
@@ -107,6 +113,18 @@ class DecisionInbox:
 
         workflow.set_signal_handler(name, record)
         workflow.set_update_handler(name, decide, validator=validate)
+
+    async def _whole(self, sent: Sent) -> Sent:
+        """Return a decision with what the host says about it, if it needs that.
+
+        Only the loop takes it up, after judging it again: the state may have changed by then.
+        """
+        if sent.name not in ASKING:
+            return sent
+        judged = self._judge(sent)
+        if judged.asks is None:
+            return sent.with_found(NotFound(reason=judged.refused))
+        return sent.with_found(await self._ask_host(judged.asks))
 
     def _asked(self, payload: JsonValue = None, *more: JsonValue) -> None:
         """Record a question that an agent asks the person."""

@@ -17,6 +17,7 @@ from workflows.agent_lifecycle import (
     all_done,
     failure_text,
     give_up_account,
+    prepare_worktree,
     remove_worktree,
     start_agent,
     tell,
@@ -152,7 +153,10 @@ class DevelopWave:
         base = await self._base(assignment)
         if isinstance(base, Waits):
             return base
-        order = self._order(assignment, await self._start(assignment, base))
+        start = await self._start(assignment, base)
+        order = self._order(assignment, start)
+        if assignment.is_made_by_git:
+            return await self._submit_as_it_is(assignment, start, order)
         summary = f"{task}, attempt {assignment.attempt}: {assignment.task.title}"
         try:
             handle = await start_agent(self._request.grounds, order, summary)
@@ -163,6 +167,29 @@ class DevelopWave:
         self._words[task] = [*outcome.unheard, *self._words.get(task, ())]
         item = await self._finish(assignment, base, order, outcome)
         await remove_worktree(self._request.grounds, order)
+        return item
+
+    async def _submit_as_it_is(
+        self, assignment: Assignment, start: Start, order: AgentOrder
+    ) -> DevelopItem:
+        """Submit work that git made; no agent starts, and nothing is spent."""
+        grounds = self._request.grounds
+        if start.conflicts:
+            text = f"git alone cannot bring it onto the new head: {start.conflicts}"
+            return _not_developed(assignment, start.base, AgentEnd.SUBMITTED, text)
+        await prepare_worktree(grounds, order, with_setup=False)
+        outcome = AgentOutcome(
+            agent=order.agent,
+            end=AgentEnd.SUBMITTED,
+            submission={"summary": "Made by git, without an agent."},
+            checkpoint=start.commit,
+            turns=0,
+            bill=Bill(),
+            model="git",
+            family="git",
+        )
+        item = await self._finish(assignment, start.base, order, outcome)
+        await remove_worktree(grounds, order)
         return item
 
     async def _greet(self, task: TaskId, handle: AgentHandle) -> None:

@@ -31,6 +31,7 @@ from workflows.domain.session.session_values import (
 )
 from workflows.domain.session.wave_values import ItemReport
 from workflows.domain.task import TaskRecord
+from workflows.host_answers import host_answer
 from workflows.notifications.session_news import SessionNews
 from workflows.policy.decision import decisions, plan_edits
 from workflows.policy.gates.base_notices import base_refusal
@@ -71,7 +72,11 @@ class SessionWorkflow:
         self._state = request.carried or SessionState(
             started_at=workflow.now(), cap_usd=request.config.budget.stop_usd
         )
-        self._inbox = DecisionInbox(self._judge, self._answered)
+        self._inbox = DecisionInbox(
+            self._judge,
+            self._answered,
+            lambda asked: host_answer(request.session, self._state.prepared, asked),
+        )
         self._events: list[reported_events.Event] = []
         self._waves = RunningWaves(request.session)
         self._news = SessionNews(request)
@@ -236,7 +241,7 @@ class SessionWorkflow:
             self._update(reason="", halt=readiness.standstill(self._state, self._config))
             return None
         ending = scheduling.ending(self._state, self._config)
-        if (kind := ending.kind) != "waits":
+        if (kind := ending.kind) != "waits" and workflow.all_handlers_finished():
             return kind, ending.reason
         self._update(reason=ending.reason)
         return None
@@ -327,9 +332,8 @@ class SessionWorkflow:
         if applied.refused:
             entry.refuse(applied.refused)
         elif entry.update_id:
-            outcome = decision_record.outcome(applied.state, entry.sent.name, entry.sent.payload)
-            state = decision_record.remember(applied.state, entry.update_id, outcome)
-            applied = applied.with_state(state)
+            outcome = decision_record.outcome_of(applied, entry.sent)
+            applied = decision_record.remember(applied, entry.update_id, outcome)
             entry.accept(outcome)
         await self._apply(applied)
 

@@ -46,7 +46,12 @@ from workflows.policy.gates.gate_comparison import judge_gates
 from workflows.policy.gates.weakened_tests import MAX_TOLD, fewer_tests, stopped_tests
 from workflows.policy.review.gate_lines import gate_lines
 from workflows.policy.review.review_course import Ask, Heard, next_step, reviewers_of
-from workflows.policy.review.verdict_rules import abstention, judge, read_submission
+from workflows.policy.review.verdict_rules import (
+    abstention,
+    judge,
+    made_by_git,
+    read_submission,
+)
 
 
 class _Cost:
@@ -153,6 +158,8 @@ class ValidateWave:
 
     async def _review(self, candidate: Candidate, work: Submitted, cost: _Cost) -> Verdict:
         """Ask one model after another, in the order of `review_course`."""
+        if candidate.is_made_by_git:
+            return made_by_git()
         reviewers = reviewers_of(self._request.route, candidate.family)
         first = (candidate.validation - 1) * (len(reviewers) + 1)
         heard: list[Heard] = []

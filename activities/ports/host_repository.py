@@ -87,6 +87,23 @@ class Checkpoint(BaseModel, frozen=True, extra="forbid"):
     observations: bytes
 
 
+class RecordedTurn(BaseModel, frozen=True, extra="forbid"):
+    """One turn's checkpoint."""
+
+    agent: str
+    turn: int
+    commit: Commit
+
+
+class RecordedTurns(BaseModel, frozen=True, extra="forbid"):
+    """All checkpoints of a task's work beneath one ref."""
+
+    turns: tuple[RecordedTurn, ...]
+    """The newest first. An attempt that continued an earlier one's work has that one's beneath."""
+    base: Commit
+    """What the newest attempt's work is based on, apart from earlier work of the task."""
+
+
 class TaskCommit(BaseModel, frozen=True, extra="forbid"):
     """One commit on the task's base that holds all of a task's work."""
 
@@ -217,6 +234,12 @@ class WorktreeStore(Protocol):
 
     async def read_checkpoint(self, ref: str) -> Checkpoint | None:
         """Return the checkpoint that `ref` names; None if there is none."""
+        ...
+
+    async def recorded_turns(
+        self, ref: str, session: SessionId, task: TaskId
+    ) -> RecordedTurns | None:
+        """Return the checkpoints of a task that a ref reaches; None if the ref does not exist."""
         ...
 
     async def free_bytes(self) -> int:

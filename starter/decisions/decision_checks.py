@@ -109,6 +109,20 @@ def changeset(session: ShownSession, wanted: str, digest: str | None) -> Changes
     return ChangesetAsk(found.id, found.digest)
 
 
+def known_task(session: ShownSession, task: str) -> None:
+    """Check that a task exists; without a worker it is not known, and the session will judge.
+
+    Raises:
+        CommandError: there is no such task.
+    """
+    known = [each.id for each in session.tasks]
+    if session.live and task not in known:
+        names = ", ".join(known) or "none yet"
+        raise CommandError(
+            f"task {task!r} does not exist in session {session.session!r}; there are: {names}"
+        )
+
+
 def approval(
     ask: Ask, by: str, *, by_rule: bool = False, comments: Sequence[LineComment] = ()
 ) -> tuple[str, BaseModel]:

@@ -36,7 +36,11 @@ class Remark(BaseModel, frozen=True, extra="forbid"):
     """A comment on a line, and what became of it; one entry of `diff --json`."""
 
     comment: LineComment
+    fate: file_diffs.FateKind
+    line: int | None
+    """Where the line is now, if it is unchanged."""
     became: str
+    """All of it in words."""
 
 
 def selected(found: Mapping[str, str], task: str | None, file: str | None) -> dict[str, str]:
@@ -106,11 +110,16 @@ async def comments_of(
     """Return the comments on the work of tasks, and what became of each in these diffs."""
     records = {name: await sessions.task(session, name) for name in found}
     return [
-        Remark(comment=each, became=file_diffs.became(each, record.attempt, found[name]))
+        _remark(each, file_diffs.fate(each, record.attempt, found[name]))
         for name, record in records.items()
         if record is not None
         for each in record.comments
     ]
+
+
+def _remark(comment: LineComment, fate: file_diffs.Fate) -> Remark:
+    words = file_diffs.became(comment, fate)
+    return Remark(comment=comment, fate=fate.kind, line=fate.line, became=words)
 
 
 async def diffs_of(

@@ -9,6 +9,8 @@ import os
 import re
 import shlex
 import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +20,7 @@ from activities.process_end import end_child
 from activities.text.text_files import TextFileError, read_bounded, read_text_file
 from activities.yaml_documents.model_reader import DocumentError, complaints
 from activities.yaml_documents.source_places import Loc, Source
-from starter.console.command_errors import CommandError
+from starter.console.command_errors import CommandError, explained
 from starter.console.exit_codes import ExitCode
 from starter.input.goal_text import read_goal
 from workflows.domain.plan import Plan
@@ -122,19 +124,21 @@ async def read_goal_and_plan(
     return await read_goal(goal, file), read
 
 
-async def edited(plan: Plan, again: str) -> Plan | None:
-    """Let a person edit a plan in $VISUAL or $EDITOR.
+@asynccontextmanager
+async def edited(plan: Plan, again: str) -> AsyncGenerator[Plan | None]:
+    """Let a person edit a plan in $VISUAL or $EDITOR; keep their text until the block has sent it.
 
     Args:
         plan: the file's initial content.
         again: the beginning of the command that sends a file, for a text that is refused.
 
-    Returns:
+    Yields:
         The plan that they saved; None if they left it unchanged.
 
     Raises:
-        CommandError: the editor cannot be run, failed or was interrupted, or the saved text has
-            faults. A changed text is then kept, and the message says where.
+        CommandError: the editor cannot be run, failed or was interrupted, the saved text has
+            faults, or the block could not send it. A changed text is then kept, and the message
+            says where.
     """
     descriptor, name = tempfile.mkstemp(prefix="blueflame-plan-", suffix=".yaml")
     path, before = Path(name), as_yaml(plan)
@@ -142,14 +146,16 @@ async def edited(plan: Plan, again: str) -> Plan | None:
         file.write(before)
     try:
         await _open_editor(path)
-        read = read_plan_file(path) if _is_meant(path, before) else None
+        yield read_plan_file(path) if _is_meant(path, before) else None
     except asyncio.CancelledError:
-        told = "the editor was interrupted; nothing was sent"
+        told = "the edit was interrupted; nothing was sent"
         raise _refused(path, before, CommandError(told, ExitCode.INTERRUPTED), again) from None
-    except CommandError as error:
-        raise _refused(path, before, error, again) from error
+    except Exception as error:
+        known = explained(error)
+        if known is None:
+            raise
+        raise _refused(path, before, known, again) from error
     path.unlink(missing_ok=True)  # noqa: ASYNC240 (the person waits)
-    return read
 
 
 def _is_meant(path: Path, before: str) -> bool:

@@ -4,10 +4,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starter.console.terminal import write
+from starter.console.exit_codes import ExitCode
+from starter.console.terminal import one_line, write
 
 if TYPE_CHECKING:
     from starter.sessions.session_client import Chosen, Sessions
+    from starter.sessions.shown_session import ShownSession
     from workflows.domain.ids import SessionId
 
 _ACTS = "The session's id. Default: the only open session."
@@ -54,6 +56,31 @@ async def one_session(
     if not json:
         say_choice(chosen)
     return sessions, chosen.session
+
+
+async def send_and_tell(
+    sessions: "Sessions", view: "ShownSession", name: str, content: object, told: str
+) -> ExitCode:
+    """Send a decision and print what was sent, and what else follows.
+
+    Args:
+        sessions: where the session is.
+        view: its latest view.
+        name: the decision's name.
+        content: its one input.
+        told: the decision in words.
+
+    Raises:
+        CommandError: the session has ended, refused the decision, or did not answer.
+    """
+    from starter.sessions.sent_decisions import send
+    from starter.views import safety_labels, session_words
+
+    follows = await send(sessions, view, name, content)
+    lines = session_words.told(told, view.session)
+    lines += [one_line(follows, 1_000)] if follows else []
+    write([*lines, *safety_labels.of(view)], session_words.style)
+    return ExitCode.COMPLETE
 
 
 def say_choice(chosen: "Chosen") -> None:

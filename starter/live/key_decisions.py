@@ -4,6 +4,7 @@ Pure. A decision names exactly what the person saw; the session checks it again,
 person may decide at the same time.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -24,18 +25,21 @@ from workflows.domain.session.session_values import (
     ChangesetLine,
     Nothing,
     RetryTask,
+    RevertTask,
+    RewindTask,
     SessionPhase,
     SkipTask,
     SteerTask,
 )
 from workflows.policy.money.amounts_in_words import counted
 
-Act = Literal["approve", "reject", "answer", "skip", "retry", "steer", "pause"]
+Act = Literal["approve", "reject", "answer", "skip", "retry", "rewind", "revert", "steer", "pause"]
 Decided = tuple[str, BaseModel]
 """The Update's name and its content."""
 Wanted = Literal["none", "optional", "required"]
 """Whether a text is asked for."""
 _MOST: Final = 10_000
+_PLACE: Final = re.compile(r"(?:(?P<attempt>[1-9][0-9]{0,5}):)?(?P<turn>[1-9][0-9]{0,5})")
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Prompt:
     text: Wanted
     """Whether the person writes something; with `none` they only confirm."""
     decide: Callable[[str], Decided]
-    """Returns the decision for the text."""
+    """Returns the decision for the text, or raises `CommandError` if it is not understood."""
 
 
 class Selected(NamedTuple):
@@ -83,7 +87,9 @@ def prompt(act: Act, session: ShownSession, selected: Selected, by: str) -> Prom
             )
         case "pause":
             return _pause(session, by)
-        case "skip" | "retry" | "steer":
+        case "rewind":
+            return _rewind(_task(session, selected), by)
+        case "skip" | "retry" | "revert" | "steer":
             return _task_prompt(act, _task(session, selected), by)
 
 
@@ -155,7 +161,23 @@ def _task(session: ShownSession, selected: Selected) -> str:
     raise CommandError("choose a task first" if session.tasks else "there is no task yet")
 
 
-def _task_prompt(act: Literal["skip", "retry", "steer"], task: str, by: str) -> Prompt:
+def _rewind(task: str, by: str) -> Prompt:
+    def decide(said: str) -> Decided:
+        place, _, notes = said.strip().partition(" ")
+        if (read := _PLACE.fullmatch(place)) is None:
+            raise CommandError(f"{shown(place)!r} is no turn: write 3, or 1:3 for attempt 1")
+        attempt = int(read["attempt"]) if read["attempt"] else None
+        turn, notes = int(read["turn"]), _cut(notes)
+        return "rewind_task", RewindTask(id=task, turn=turn, attempt=attempt, notes=notes, by=by)
+
+    question = (
+        f"Rewind task {task} to which turn? TURN or ATTEMPT:TURN, then what the next attempt "
+        "should know:"
+    )
+    return Prompt(question, "required", decide)
+
+
+def _task_prompt(act: Literal["skip", "retry", "revert", "steer"], task: str, by: str) -> Prompt:
     match act:
         case "skip":
             return Prompt(
@@ -168,6 +190,12 @@ def _task_prompt(act: Literal["skip", "retry", "steer"], task: str, by: str) -> 
                 f"Retry task {task}: what should the next attempt know?",
                 "optional",
                 lambda said: ("retry_task", RetryTask(id=task, notes=_cut(said), by=by)),
+            )
+        case "revert":
+            return Prompt(
+                f"Take the merged work of task {task} back, as a changeset of its own? Why:",
+                "optional",
+                lambda said: ("revert_task", RevertTask(id=task, reason=_cut(said)[:5_000], by=by)),
             )
         case "steer":
             return Prompt(

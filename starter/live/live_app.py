@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import ClassVar, Final
+from typing import ClassVar, Final, get_args
 
 from temporalio.service import RPCError
 from textual import on
@@ -22,6 +22,7 @@ from textual.widgets import ContentSwitcher, Static
 
 from starter.console.command_errors import CommandError
 from starter.console.terminal import one_line
+from starter.decisions import decision_checks
 from starter.live import key_decisions
 from starter.live.key_decisions import Act, Decided, Prompt, Selected
 from starter.live.live_model import TASK, Known, LiveModel, live_model
@@ -45,14 +46,17 @@ _WIDE: Final = 120
 """From so many columns on, the agent's work stands beside the tasks."""
 _PARTS: Final = ("tasks", "graph", "agent", "notices", "decisions")
 _TEXTS: Final = ("head", "asks-title", "parts", "headings", "said", "keys")
-_KEYS: Final = "a approve r reject d diff w answer s skip t retry m tell p pause ? keys q leave"
+_KEYS: Final = "a approve r reject d diff w answer s skip t retry m tell p pause ? more q leave"
 _HELP: Final = (
     "a  approve the plan or changeset that is chosen, or the only one that waits",
     "r  reject it; your words go to the next attempt",
     "d  show the plan that waits, or the changeset's diff; there, c comments on a line",
+    "e  edit the plan in $VISUAL or $EDITOR",
     "w  answer an agent's question",
     "s  skip the chosen task",
     "t  retry it",
+    "b  go back: start a new attempt from a turn of an earlier one",
+    "u  undo: take the merged work of the chosen task back, as a changeset of its own",
     "m  tell its agent something",
     "p  pause the session, or resume it",
     "",
@@ -74,8 +78,8 @@ class LiveApp(App[ShownSession]):
         *(
             Binding(key, f"act('{act}')", show=False)
             for key, act in zip(
-                "arwstmp",
-                ("approve", "reject", "answer", "skip", "retry", "steer", "pause"),
+                "arwstbump",
+                get_args(key_decisions.Act),
                 strict=True,
             )
         ),
@@ -84,6 +88,7 @@ class LiveApp(App[ShownSession]):
             for number, part in enumerate(_PARTS, 1)
         ),
         Binding("d", "diff", show=False),
+        Binding("e", "edit", show=False),
         Binding("question_mark", "keys", show=False),
         Binding("q,ctrl+c", "leave", show=False),
     ]
@@ -98,8 +103,14 @@ class LiveApp(App[ShownSession]):
     #tasks, #graph, #notices, #decisions { height: 100%; }
     """
 
-    def __init__(self, source: Source, by: str) -> None:
-        """Args: `by`: who decides, for decisions."""
+    def __init__(self, source: Source, by: str, told: Sequence[str] = ()) -> None:
+        """Prepare it.
+
+        Args:
+            source: the session.
+            by: who decides, for decisions.
+            told: what to say first, as the result of an edit.
+        """
         super().__init__()
         self._source = source
         self._by = by
@@ -112,7 +123,10 @@ class LiveApp(App[ShownSession]):
         self._texts = {part: Static(id=part, markup=False) for part in _TEXTS}
         self._lists = {part: RowList(id=part) for part in ("asks", *_PARTS)}
         self._lists["agent"] = RowList(id="agent", follows=True)
+        self._told = told
         self.has_decided = False
+        self.wants_edit = False
+        """Whether it was left to edit the plan, which needs the terminal."""
 
     def compose(self) -> ComposeResult:
         """Lay out the parts, from what needs attention first to the keys."""
@@ -142,6 +156,10 @@ class LiveApp(App[ShownSession]):
         self._arrange()
         self.run_worker(self._follow_session())
         self.run_worker(self._follow_work())
+        if len(self._told) > 1:
+            self.push_screen(TextScreen("The plan  (q closes)", told(self._told)))
+        elif self._told:
+            self._say(self._told[0])
 
     def on_resize(self) -> None:
         """Give the agent's work a place of its own where there is room."""
@@ -281,15 +299,20 @@ class LiveApp(App[ShownSession]):
     def _answered(self, prompt: Prompt, said: str | None) -> None:
         if said is None:
             self._say("left undecided")
+            return
+        try:
+            decision = prompt.decide(said)
+        except CommandError as error:
+            self._say(str(error))
         else:
-            self.run_worker(self._send(prompt.decide(said)))
+            self.run_worker(self._send(decision))
 
     async def _send(self, decision: Decided) -> None:
         self.has_decided = True
         name = decision[0].replace("_", " ")
         self._say(f"{name}: sending ...")
         try:
-            await self._source.decide(*decision)
+            follows = await self._source.decide(*decision)
         except CommandError as error:
             with suppress(RPCError):
                 self._now = await self._source.look()
@@ -298,7 +321,7 @@ class LiveApp(App[ShownSession]):
         except RPCError as error:
             self._say(f"{name} was not sent: {error.message}; look before you repeat it")
         else:
-            self._say(f"{name}: done")
+            self._say(f"{name}: {follows or 'done'}")
         self._wake.set()
 
     async def action_diff(self) -> None:
@@ -318,6 +341,18 @@ class LiveApp(App[ShownSession]):
             made = self._comments.setdefault(chosen.digest or "", [])
             title = f"{chosen.id} {(chosen.digest or '')[:12]}  c comments on a line, q closes"
             self.push_screen(DiffScreen(title, diffs, made))
+
+    def action_edit(self) -> None:
+        """Leave the screen to the person's editor, if there is a plan to change."""
+        if self._now is None:
+            return
+        try:
+            decision_checks.editable(self._now)
+        except CommandError as error:
+            self._say(str(error))
+        else:
+            self.wants_edit = True
+            self.exit(None)
 
     def action_keys(self) -> None:
         """List the keys."""

@@ -38,8 +38,8 @@ class Source(Protocol):
         """Return what has happened to this machine's disk since the last call."""
         ...
 
-    async def decide(self, name: str, content: BaseModel) -> None:
-        """Send a decision.
+    async def decide(self, name: str, content: BaseModel) -> str:
+        """Send a decision, and return what else follows from it, in a sentence or empty.
 
         Raises:
             CommandError: the session refuses it, has ended, or does not answer.
@@ -103,9 +103,9 @@ class SessionSource:
             return  # the worker went away in between: the next look asks again
         self._plan_of = mark
 
-    async def decide(self, name: str, content: BaseModel) -> None:
+    async def decide(self, name: str, content: BaseModel) -> str:
         """Send a decision as an Update."""
-        await self._sessions.decide(self._session, name, content)
+        return (await self._sessions.decide(self._session, name, content)).told
 
     async def diff(self, changeset: ChangesetLine) -> Mapping[str, str]:
         """Return a changeset's diff by task, from the store."""

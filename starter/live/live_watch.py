@@ -4,6 +4,7 @@ import asyncio
 import os
 import select
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from starter.console.command_errors import CommandError
@@ -35,9 +36,10 @@ async def watch_live(sessions: "Sessions", session: "SessionId") -> ExitCode:
     from starter.sessions.sent_decisions import decider
 
     last = await sessions.view(session)
+    told: Sequence[str] = ()
     has_decided = False
-    if last.outcome is None:
-        app = LiveApp(SessionSource(sessions, session, read_settings()), decider())
+    while last.outcome is None:
+        app = LiveApp(SessionSource(sessions, session, read_settings()), decider(), told)
         ended = await _shown(app)
         if app.no_color:
             os.environ["NO_COLOR"] = "1"  # Textual removes it, and more is written after it
@@ -46,10 +48,25 @@ async def watch_live(sessions: "Sessions", session: "SessionId") -> ExitCode:
                 "the live view failed; `watch --plain` shows the session without it",
                 ExitCode.FAILED,
             )
-        if ended is None:
+        has_decided = has_decided or app.has_decided
+        if app.wants_edit:
+            told = await _edit(sessions, session)
+            last = await sessions.view(session)
+        elif ended is None:
             raise asyncio.CancelledError
-        last, has_decided = ended, app.has_decided
+        else:
+            last = ended
     return await Watch(sessions, session).conclude(last, has_decided=has_decided)
+
+
+async def _edit(sessions: "Sessions", session: "SessionId") -> list[str]:
+    """Let the person edit the plan, and return what came of it."""
+    from starter.input.plan_change import change_plan
+
+    try:
+        return await change_plan(sessions, session)
+    except CommandError as error:
+        return str(error).split("\n")
 
 
 async def _shown(app: "LiveApp") -> "ShownSession | None":

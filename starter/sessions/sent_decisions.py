@@ -53,7 +53,7 @@ class Receiver(Protocol):
         ...
 
 
-async def send(sessions: Receiver, before: ShownSession, name: str, content: object) -> None:
+async def send(sessions: Receiver, before: ShownSession, name: str, content: object) -> str:
     """Send a decision, and report if the session refuses it.
 
     Args:
@@ -62,13 +62,16 @@ async def send(sessions: Receiver, before: ShownSession, name: str, content: obj
         name: the Update's and the signal's name.
         content: its one input.
 
+    Returns:
+        What else follows, in a sentence; empty if nothing does, or no worker answers.
+
     Raises:
         CommandError: the session has ended, refused the decision, or did not answer.
     """
     if before.live:
-        await sessions.decide(before.session, name, content)
-    else:
-        await sessions.signal(before.session, name, content)
+        return (await sessions.decide(before.session, name, content)).told
+    await sessions.signal(before.session, name, content)
+    return ""
 
 
 async def execute(

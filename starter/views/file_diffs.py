@@ -7,7 +7,7 @@ caller makes it harmless.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from starter.console.terminal import one_line, shown
 from workflows.domain.line_comment import QUOTED, LineComment
@@ -16,6 +16,7 @@ _HUNK: Final = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _ESCAPE: Final = re.compile(r"\\([0-7]{3}|.)")
 _NAMED: Final = {"n": "\n", "t": "\t", '"': '"', "\\": "\\"}
 _GUTTER: Final = 5
+FateKind = Literal["no_later_attempt", "changed", "unchanged", "file_gone"]
 
 
 class FileDiff(NamedTuple):
@@ -143,33 +144,53 @@ def ranges(numbers: Sequence[int]) -> str:
     return ", ".join(f"{a}-{b}" if a != b else f"{a}" for a, b in found)
 
 
-def became(comment: LineComment, attempt: int, diff: str) -> str:
-    """Return what became of a comment, as one line.
+class Fate(NamedTuple):
+    """What became of a commented line."""
+
+    kind: FateKind
+    line: int | None = None
+    """Its number now, if it is unchanged."""
+
+    def words(self) -> str:
+        """Return it in words."""
+        match self.kind:
+            case "no_later_attempt":
+                return "no later attempt yet"
+            case "file_gone":
+                return "the file is not in the diff any more"
+            case "changed":
+                return "the line was changed or removed"
+            case "unchanged":
+                return f"the line is as it was, at {self.line}"
+
+
+def fate(comment: LineComment, attempt: int, diff: str) -> Fate:
+    """Return what became of the line that a comment is on.
 
     Args:
         comment: it.
         attempt: of the work that the diff shows.
         diff: the task's.
 
-    | the work         | the line that was commented on   | said                   |
-    |------------------|----------------------------------|------------------------|
-    | the same attempt |                                  | nothing new yet        |
-    | a later one      | its file is not in the diff      | not changed any more   |
-    | a later one      | is in the diff                   | as it was, with number |
-    | a later one      | is not                           | changed or removed     |
+    | the work         | the line that was commented on   | result           |
+    |------------------|----------------------------------|------------------|
+    | the same attempt |                                  | no_later_attempt |
+    | a later one      | its file is not in the diff      | file_gone        |
+    | a later one      | is in the diff                   | unchanged        |
+    | a later one      | is not                           | changed          |
     """
-    place = f"  {shown(comment.path)}:{comment.line} (attempt {comment.attempt})"
-    return f"{place}  {one_line(comment.text, 200)} -> {_course(comment, attempt, diff)}"
-
-
-def _course(comment: LineComment, attempt: int, diff: str) -> str:
     if attempt <= comment.attempt:
-        return "no later attempt yet"
+        return Fate("no_later_attempt")
     file = next((each for each in by_file(diff) if each.path == comment.path), None)
     if file is None:
-        return "the file is not in the diff any more"
+        return Fate("file_gone")
     same = [n for n, line in file.lines.items() if line[:QUOTED] == comment.quote]
     if not comment.quote or not same:
-        return "the line was changed or removed"
-    nearest = min(same, key=lambda number: abs(number - comment.line))
-    return f"the line is as it was, at {nearest}"
+        return Fate("changed")
+    return Fate("unchanged", min(same, key=lambda number: abs(number - comment.line)))
+
+
+def became(comment: LineComment, fate: Fate) -> str:
+    """Return a comment and what became of it, as one line."""
+    place = f"  {shown(comment.path)}:{comment.line} (attempt {comment.attempt})"
+    return f"{place}  {one_line(comment.text, 200)} -> {fate.words()}"

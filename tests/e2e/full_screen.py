@@ -55,11 +55,12 @@ class FullScreen:
         return "\n".join(line.rstrip() for line in self._screen.display)
 
     def sees(self, words: str) -> None:
-        """Wait until the words stand on the screen."""
+        """Wait until the words stand on the screen; how far apart does not count."""
+        wanted = " ".join(words.split())
 
         def stand_there() -> bool:
             self._read()
-            return words in self.text
+            return wanted in " ".join(self.text.split())
 
         until_blocking(stand_there, f"{words!r} on the screen", seen=lambda: self.text)
 

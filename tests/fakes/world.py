@@ -38,12 +38,14 @@ from workflows.contracts.host_contracts import (
     Observation,
     PrepareWorktree,
     ReadDiff,
+    ReadTurn,
     RecordedCheckpoint,
     Removed,
     RemoveWorktree,
     RunTools,
     TaskCommitted,
     ToolsOutcome,
+    TurnRead,
     WorktreeReady,
 )
 from workflows.contracts.land_contracts import (
@@ -275,6 +277,16 @@ class World:
         agent = request.worktree.agent
         return RecordedCheckpoint(checkpoint=Commit(name_of(agent, ran[-1].turn)) if ran else None)
 
+    async def read_turn(self, request: ReadTurn) -> TurnRead:
+        agent = request.worktree.agent
+        ran = {each.turn for each in self.tools if each.worktree.agent == agent}
+        is_there = request.turn in ran
+        return TurnRead(
+            checkpoint=Commit(name_of(agent, request.turn)) if is_there else None,
+            base=Commit(name_of("base of", agent)) if is_there else None,
+            turns=tuple(sorted(ran)),
+        )
+
     async def remove(self, request: RemoveWorktree) -> Removed:
         return Removed()
 
@@ -361,6 +373,7 @@ class World:
             host_contracts.RUN_TOOLS.name: self.run_tools,
             host_contracts.FINISH_TASK.name: self.finish_task,
             host_contracts.LAST_CHECKPOINT.name: self.last_checkpoint,
+            host_contracts.READ_TURN.name: self.read_turn,
             host_contracts.REMOVE_WORKTREE.name: self.remove,
             gate_contracts.RUN_GATES.name: self.run_gates,
             host_contracts.READ_DIFF.name: self.diff,

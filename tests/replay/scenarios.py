@@ -78,7 +78,7 @@ def _asking(world: World, call: CallModel) -> list[ToolCall]:
 
 
 async def signals(theatre: Theatre) -> str:
-    """A person uses every signal but `stop`."""
+    """A person uses every signal but `stop` and those of `earlier_work`."""
     world = World(planned(*_ABC, {"id": "d"}))
     held = Hold(lambda call: call.role is Role.DEVELOPER)
     world.on_call = held
@@ -107,6 +107,24 @@ async def signals(theatre: Theatre) -> str:
         await _until(session, lambda seen: any(each.digest for each in seen.changesets))
         await session.say("reject_changeset", {"id": "a", "reason": "not like this"})
         await _approve_all(session)
+        return session.handle.id
+
+
+async def earlier_work(theatre: Theatre) -> str:
+    """A person rewinds a, and takes it back once it is merged."""
+    world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
+    first = Hold(lambda call: (call.agent, call.turn) == ("dev.a.1", 2))
+    second = Hold(lambda call: call.agent == "dev.b.1")
+    world.on_call = lambda call: first(call) or second(call)
+    async with theatre.session(world, pacing=Pacing.WAVE) as session:
+        await first.arrived()
+        await session.say("rewind_task", {"id": "a", "turn": 1, "by": "p"})
+        await second.arrived()
+        await session.say("revert_task", {"id": "a", "reason": "not wanted", "by": "p"})
+        await _until(session, lambda seen: "revert-a" in [each.id for each in seen.tasks])
+        first.release()
+        second.release()
+        await session.result()
         return session.handle.id
 
 
@@ -151,7 +169,16 @@ async def told(theatre: Theatre) -> str:
         return session.handle.id
 
 
-SCENARIOS: tuple[Scenario, ...] = (wave, flow, conflict, failure, signals, stopped, told)
+SCENARIOS: tuple[Scenario, ...] = (
+    wave,
+    flow,
+    conflict,
+    failure,
+    signals,
+    earlier_work,
+    stopped,
+    told,
+)
 """On the server as it is."""
 
 

@@ -34,6 +34,8 @@ class Contract(Generic[Request, Outcome]):
     start_to_close: timedelta
     retry: RetryPolicy
     heartbeat: timedelta | None = None
+    within: timedelta | None = None
+    """For all attempts together, with the wait for a worker; None: without limit."""
 
     async def ask(
         self,
@@ -66,7 +68,7 @@ class Contract(Generic[Request, Outcome]):
             result_type=self.outcome,
             task_queue=queue or self.queue,
             start_to_close_timeout=start_to_close or self.start_to_close,
-            schedule_to_close_timeout=_LAST_CHANCE if is_cancelled() else None,
+            schedule_to_close_timeout=_LAST_CHANCE if is_cancelled() else self.within,
             heartbeat_timeout=self.heartbeat,
             retry_policy=self.retry,
             cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,

@@ -210,6 +210,26 @@ class RecordedCheckpoint(BaseModel, frozen=True, extra="forbid"):
     checkpoint: Commit | None
 
 
+class ReadTurn(BaseModel, frozen=True, extra="forbid"):
+    """Ask for the checkpoint of one turn of a developer that has run, or runs."""
+
+    worktree: WorktreeRef
+    """The developer's; it may be gone."""
+    task: TaskId
+    turn: int
+
+
+class TurnRead(BaseModel, frozen=True, extra="forbid"):
+    """The checkpoint of that turn, or which turns have one."""
+
+    checkpoint: Commit | None
+    """None: the turn left none."""
+    base: Commit | None = None
+    """What the attempt's work is based on; None without a checkpoint."""
+    turns: tuple[int, ...] = ()
+    """The attempt's turns that have a checkpoint, in order; empty: none is left."""
+
+
 class RemoveWorktree(BaseModel, frozen=True, extra="forbid"):
     """Remove one worktree; its checkpoints stay under `refs/blueflame/`."""
 
@@ -319,6 +339,16 @@ LAST_CHECKPOINT = Contract[LastCheckpoint, RecordedCheckpoint](
     timedelta(minutes=5),
     retry(5),
     HEARTBEAT,
+)
+READ_TURN = Contract[ReadTurn, TurnRead](
+    "worktrees.turn",
+    ReadTurn,
+    TurnRead,
+    queues.HOST,
+    timedelta(seconds=30),
+    retry(5),
+    HEARTBEAT,
+    within=timedelta(seconds=45),
 )
 REMOVE_WORKTREE = Contract[RemoveWorktree, Removed](
     "worktrees.remove",

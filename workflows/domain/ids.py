@@ -12,7 +12,7 @@ ChangesetId = NewType("ChangesetId", str)
 """The group's name; a task without a group makes a changeset with the task's own id."""
 
 AgentId = NewType("AgentId", str)
-"""Names one attempt's agent: `<task>/<attempt>` for developers, `plan/<n>` for the planner."""
+"""Names one attempt's agent: `dev.<task>.<attempt>` for developers, `plan.<n>` for planners."""
 
 Digest = NewType("Digest", str)
 """SHA-256 in lower-case hexadecimal, 64 characters."""

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from workflows.domain.evolution import evolve
 from workflows.domain.gate import Judgement
-from workflows.domain.ids import Commit, Digest, Tree
+from workflows.domain.ids import Commit, Digest, TaskId, Tree
 from workflows.domain.line_comment import LineComment
 from workflows.domain.plan import Task
 
@@ -56,6 +56,8 @@ class TaskEvent(StrEnum):
     SKIPPED = "skipped"
     CANCELLED = "cancelled"
     RETRIED = "retried"
+    REWOUND = "rewound"
+    """A person has it worked on again from a turn of an earlier attempt."""
     REVIEW = "review"
     """A person wants another review of the same work."""
     RESET = "reset"
@@ -88,6 +90,8 @@ class TaskChanges(TypedDict, total=False):
     reason: str
     waits_for_merge: bool
     waived: bool
+    reverts: TaskId | None
+    is_made_by_git: bool
 
 
 class TaskRecord(BaseModel, frozen=True, extra="forbid"):
@@ -135,6 +139,10 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     """Its dependencies' validated commits conflict with each other: it needs them merged."""
     waived: bool = False
     """A person said that this skipped task satisfies its dependants."""
+    reverts: TaskId | None = None
+    """The merged task whose work this one takes back; None: it takes back nothing."""
+    is_made_by_git: bool = False
+    """Its first attempt submits `restart_from` as it is, without an agent."""
 
     def evolve(self, **changes: Unpack[TaskChanges]) -> Self:
         """Return a copy with some fields replaced."""

@@ -30,7 +30,7 @@ from activities.adapters.git.bare_repository import Bare, Layout
 from activities.adapters.git.git_command import Git
 from activities.adapters.git.repository_locks import Locking, exclusive
 from activities.adapters.git.worktrees import checkpoint as checkpoints
-from activities.adapters.git.worktrees import commit_filters, pipe_removal
+from activities.adapters.git.worktrees import commit_filters, pipe_removal, turn_history
 from activities.adapters.git.worktrees import restore as restoring
 from activities.adapters.git.worktrees.collected_names import shown
 from activities.adapters.git.worktrees.collection import Collector
@@ -42,13 +42,14 @@ from activities.ports.host_repository import (
     Collected,
     Finding,
     HistoryImport,
+    RecordedTurns,
     TaskCommit,
     Waiting,
     WorktreePlace,
 )
 from activities.ports.merge_values import MergeOutcome, MergePart, Rebase, Rebased
 from activities.ports.user_repository import AttributeRules
-from workflows.domain.ids import Commit, Tree
+from workflows.domain.ids import Commit, SessionId, TaskId, Tree
 from workflows.policy.review.diff_rules import AddedLines, ChangedFile
 
 
@@ -198,6 +199,13 @@ class GitHostRepository:
     async def read_checkpoint(self, ref: str) -> Checkpoint | None:
         """Return the checkpoint that `ref` names."""
         return await checkpoints.read(self._bare, ref)
+
+    async def recorded_turns(
+        self, ref: str, session: SessionId, task: TaskId
+    ) -> RecordedTurns | None:
+        """Return the checkpoints that `ref` reaches."""
+        tip = await self.tip(ref)
+        return await turn_history.recorded(self._bare, tip, session, task) if tip else None
 
     async def squash(self, task: TaskCommit) -> Commit:
         """Make a task's one commit."""

@@ -8,8 +8,7 @@ import typer
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.nested_session import refuse_inside
-from starter.console.program_name import program
-from starter.console.terminal import command, is_interactive, write
+from starter.console.terminal import command, write
 from starter.input.session_options import JsonOption, one_session
 
 if TYPE_CHECKING:
@@ -82,50 +81,9 @@ async def _found(sessions: "Sessions", view: "ShownSession") -> "Plan":
 
 
 async def _change(wanted: str | None, file: Path | None, digest: str) -> ExitCode:
-    from starter.decisions import decision_checks
-    from starter.sessions.sent_decisions import decider, send
-    from starter.views import plan_words, safety_labels, session_words
-    from workflows.domain.session.session_values import EditPlan, ReplacePlan
+    from starter.input.plan_change import change_plan
+    from starter.views import session_words
 
     sessions, session = await one_session(wanted, acts=True)
-    view = await sessions.view(session)
-    decision_checks.editable(view)
-    old = await sessions.plan(session)
-    new = await _edited(view, old, file)
-    if new is None:
-        write(["nothing was changed; nothing was sent"])
-        return ExitCode.COMPLETE
-    if old is None:
-        await send(sessions, view, "replace_plan", ReplacePlan(plan=new, by=decider()))
-    else:
-        made_from = _digest(old, digest, file)
-        await send(sessions, view, "edit_plan", EditPlan(plan=new, digest=made_from, by=decider()))
-    told = session_words.told(plan_words.edit(old, new), session)
-    money = plan_words.most_money(new.tasks, await sessions.agents(session))
-    write([*told, money, *safety_labels.of(view)], session_words.style)
+    write(await change_plan(sessions, session, file, digest), session_words.style)
     return ExitCode.COMPLETE
-
-
-def _digest(old: "Plan", named: str, file: Path | None) -> str:
-    """Return the digest of the plan that an edit was made from; not said: of the one of now."""
-    from starter.input.plan_files import digest_in
-    from workflows.policy.decision.plan_edits import plan_digest
-
-    now = plan_digest(old)
-    said = named or (digest_in(file) if file is not None else "")
-    return now if now.startswith(said) else said[:64]
-
-
-async def _edited(view: "ShownSession", old: "Plan | None", file: Path | None) -> "Plan | None":
-    from starter.input import plan_files
-
-    if file is not None:
-        return plan_files.read_plan_file(file)
-    if not is_interactive():
-        raise CommandError("there is no terminal for an editor; give the plan with --file FILE")
-    if old is None:
-        raise CommandError(
-            f"session {view.session!r} has no plan to edit; give one with --file FILE",
-            ExitCode.STALE,
-        )
-    return await plan_files.edited(old, f"{program()} plan edit {view.session}")

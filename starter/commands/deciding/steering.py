@@ -6,8 +6,13 @@ import typer
 
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
-from starter.console.terminal import command, write
-from starter.input.session_options import ActingArgument, ActingOption, one_session
+from starter.console.terminal import command
+from starter.input.session_options import (
+    ActingArgument,
+    ActingOption,
+    one_session,
+    send_and_tell,
+)
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -153,18 +158,10 @@ async def _send_to_task(wanted: str | None, task: str, name: str, content: "Base
 async def _send(
     wanted: str | None, name: str, content: object, told: str, task: str | None = None
 ) -> ExitCode:
-    from starter.sessions.sent_decisions import send
-    from starter.views import safety_labels, session_words
+    from starter.decisions import decision_checks
 
     sessions, session = await one_session(wanted, acts=True)
     view = await sessions.view(session)
-    known = [t.id for t in view.tasks]
-    # Without a worker the tasks are not known: the session itself will judge.
-    if task is not None and view.live and task not in known:
-        names = ", ".join(known) or "none yet"
-        raise CommandError(
-            f"task {task!r} does not exist in session {session!r}; there are: {names}"
-        )
-    await send(sessions, view, name, content)
-    write([*session_words.told(told, session), *safety_labels.of(view)], session_words.style)
-    return ExitCode.COMPLETE
+    if task is not None:
+        decision_checks.known_task(view, task)
+    return await send_and_tell(sessions, view, name, content, told)

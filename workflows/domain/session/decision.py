@@ -51,3 +51,5 @@ class DecisionOutcome(BaseModel, frozen=True, extra="forbid"):
     """A task's or changeset's id, or empty for the session."""
     state: str
     """The current state of that task or changeset; of the session if neither is named."""
+    told: str = ""
+    """What else follows, in one sentence."""

@@ -121,6 +121,23 @@ class RetryTask(SaidOf, frozen=True, extra="forbid"):
     """Another review, without a new attempt."""
 
 
+class RewindTask(SaidOf, frozen=True, extra="forbid"):
+    """`rewind_task`: start one more attempt from what a turn of an earlier one left."""
+
+    turn: int = Field(ge=1, strict=True)
+    attempt: int | None = Field(default=None, ge=1, strict=True)
+    """The attempt that the turn belongs to; None: the latest."""
+    notes: str = Field(default="", max_length=10_000)
+
+
+class RevertTask(SaidOf, frozen=True, extra="forbid"):
+    """`revert_task`: take the work of a merged task back, as a changeset of its own."""
+
+    reason: str = Field(default="", max_length=5_000)
+    by_agent: bool = Field(default=False, strict=True)
+    """Where git alone cannot, because later work is in the way, let an agent do it."""
+
+
 class SteerTask(SaidOf, frozen=True, extra="forbid"):
     """`steer_task`: send a message to the agent for its next turn."""
 

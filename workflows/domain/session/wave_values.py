@@ -85,6 +85,8 @@ class Assignment(BaseModel, frozen=True, extra="forbid"):
     notes: tuple[str, ...] = ()
     steers: tuple[str, ...] = ()
     """What persons have said to the task's agents so far."""
+    is_made_by_git: bool = False
+    """The earlier work is submitted as it is, without an agent."""
 
 
 class Start(BaseModel, frozen=True, extra="forbid"):
@@ -185,6 +187,8 @@ class Candidate(BaseModel, frozen=True, extra="forbid"):
     family: str
     summary: str = ""
     """The developer's summary of the work."""
+    is_made_by_git: bool = False
+    """It is exactly the reverse of merged work: the gates judge it, and no reviewer."""
 
 
 class ValidateRequest(BaseModel, frozen=True, extra="forbid"):

@@ -27,6 +27,8 @@ from workflows.domain.session.session_values import (
     RejectPlan,
     ReplacePlan,
     RetryTask,
+    RevertTask,
+    RewindTask,
     Said,
     SetBudget,
     SetPriority,
@@ -36,6 +38,8 @@ from workflows.domain.session.session_values import (
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy.agent import questions
 from workflows.policy.decision import line_comments, plan_edits
+from workflows.policy.decision.reverting import revert
+from workflows.policy.decision.rewinding import rewind
 from workflows.policy.gates.green_rule import may_approve_by_rule, why_by_hand
 from workflows.policy.money.grants import read_usd
 from workflows.policy.plan.json_shape import shape_faults
@@ -93,7 +97,7 @@ def apply(state: SessionState, config: SessionConfig, sent: Sent, at: datetime) 
     if inputs != 1:
         text = f"{name!r} was not understood: it came with {inputs} inputs; send one JSON object"
         return Case(state, config, at).notice(NoticeKind.BAD_SIGNAL, name, text)
-    return _HANDLERS[name](Case(state, config, at), name, sent.payload)
+    return _HANDLERS[name](Case(state, config, at, sent.found), name, sent.payload)
 
 
 # --- the plan -------------------------------------------------------------------------------
@@ -138,7 +142,7 @@ def _edit_plan(case: Case, signal: EditPlan) -> Applied:
     if plan is None or phase_beneath(case.state) not in _WITH_PLAN:
         return case.not_possible("", f"there is no plan to change ({case.state.phase})")
     if signal.digest != plan_edits.plan_digest(plan):
-        text = "the plan was changed since this edit began: look at it again with `plan`"
+        text = "the plan was changed since this edit began: see `plan --json`, send with --digest"
         return case.notice(NoticeKind.STALE_APPROVAL, "plan", text)
     if not case.state.is_plan_approved:
         return _replace_plan(case, ReplacePlan(plan=signal.plan, by=signal.by))
@@ -377,6 +381,8 @@ _HANDLERS: dict[str, _Handler] = {
     "reject_changeset": _reading(RejectChangeset, _reject_changeset),
     "skip_task": _reading(SkipTask, _skip),
     "retry_task": _reading(RetryTask, _retry),
+    "rewind_task": _reading(RewindTask, rewind),
+    "revert_task": _reading(RevertTask, revert),
     "steer_task": _reading(SteerTask, _steer),
     "answer": _reading(AnswerQuestion, _answer),
     "set_priority": _reading(SetPriority, _prioritise),
@@ -388,3 +394,5 @@ _HANDLERS: dict[str, _Handler] = {
 }
 NAMES = tuple(_HANDLERS)
 """Every signal of a session that a person may send."""
+ASKING = frozenset({"rewind_task", "revert_task"})
+"""Those that a host must answer before they can be taken up (`Applied.asks`)."""

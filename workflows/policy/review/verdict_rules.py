@@ -39,6 +39,12 @@ def read_submission(arguments: JsonValue) -> Submission | str:
         return "malformed verdict: it is nested too deeply"
 
 
+def made_by_git() -> Verdict:
+    """Return the verdict on what git made of merged work alone: there is nothing to doubt in it."""
+    summary = "git made it as the exact reverse of merged work; no model looked at it"
+    return Verdict(decision="approve", reviewer="git", family="git", summary=summary)
+
+
 def judge(
     submission: Submission,
     criteria: Sequence[str],

@@ -4,10 +4,9 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
-from pydantic import JsonValue
-
 from workflows.domain.ids import TaskId
 from workflows.domain.session.decision import UNNAMED, Decision, DecisionOutcome
+from workflows.domain.session.earlier_work import HostAnswer
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import SessionConfig
 from workflows.domain.session.session_state import SessionState
@@ -19,6 +18,8 @@ from workflows.domain.session.session_values import (
     RejectPlan,
     ReplacePlan,
     RetryTask,
+    RevertTask,
+    RewindTask,
     Said,
     SaidOf,
     SetBudget,
@@ -30,7 +31,7 @@ from workflows.domain.task import TaskRecord
 from workflows.policy.money.amounts_in_words import counted, money
 from workflows.policy.money.grants import read_usd
 from workflows.policy.session import wave_outcomes
-from workflows.policy.session.effects import Applied
+from workflows.policy.session.effects import Applied, Sent
 
 MOST: Final = 100
 _CHARACTERS: Final = 200
@@ -75,10 +76,17 @@ def _note(signal: Said) -> str:
     """Return what a signal says apart from its subject."""
     note = ""
     match signal:
-        case RejectPlan(notes=text) | RetryTask(notes=text):
+        case (
+            RejectPlan(notes=text)
+            | RetryTask(notes=text)
+            | RejectChangeset(reason=text)
+            | RevertTask(reason=text)
+            | SteerTask(text=text)
+            | AnswerQuestion(text=text)
+        ):
             note = text
-        case RejectChangeset(reason=text) | SteerTask(text=text) | AnswerQuestion(text=text):
-            note = text
+        case RewindTask(turn=turn, notes=text):
+            note = f"turn {turn} {text}".rstrip()
         case ReplacePlan(plan=plan) | EditPlan(plan=plan):
             note = f"a plan of {counted(len(plan.tasks), 'task')}"
         case ApproveChangeset(digest=digest):
@@ -126,20 +134,21 @@ def _with(state: SessionState, decision: Decision) -> SessionState:
     return state.evolve(decisions=kept, decisions_dropped=state.decisions_dropped + dropped)
 
 
-def remember(state: SessionState, update_id: str, outcome: DecisionOutcome) -> SessionState:
-    """Return the state that gives a repeated Update the same answer."""
-    newest = list({**state.answered, update_id: outcome}.items())[-MOST:]
-    return state.evolve(answered=dict(newest))
+def remember(applied: Applied, update_id: str, outcome: DecisionOutcome) -> Applied:
+    """Return what was applied, with a state that gives a repeated Update the same answer."""
+    newest = list({**applied.state.answered, update_id: outcome}.items())[-MOST:]
+    return applied.with_state(applied.state.evolve(answered=dict(newest)))
 
 
-def outcome(state: SessionState, name: str, payload: JsonValue) -> DecisionOutcome:
+def outcome_of(applied: Applied, sent: Sent) -> DecisionOutcome:
     """Return the result of a decision that was taken up, from the state after it."""
-    content = payload if isinstance(payload, dict) else {}
+    state = applied.state
+    content = sent.payload if isinstance(sent.payload, dict) else {}
     subject = str(content.get("id", ""))
     record = state.records.get(TaskId(subject))
     changeset = next((each for each in state.changesets if each.id == subject), None)
     where = record.state if record else changeset.state if changeset else state.phase
-    return DecisionOutcome(decision=name, subject=subject, state=str(where))
+    return DecisionOutcome(decision=sent.name, subject=subject, state=str(where), told=applied.told)
 
 
 def add(decisions: tuple[Decision, ...], new: Decision) -> tuple[tuple[Decision, ...], int]:
@@ -170,10 +179,17 @@ def _weight(decision: Decision) -> int:
 class Case:
     """One decision's context, and ways to refuse it."""
 
-    def __init__(self, state: SessionState, config: SessionConfig, at: datetime) -> None:
+    def __init__(
+        self,
+        state: SessionState,
+        config: SessionConfig,
+        at: datetime,
+        found: HostAnswer | None = None,
+    ) -> None:
         self.state = state
         self.config = config
         self.at = at
+        self.found = found
 
     def notice(self, kind: NoticeKind, subject: str, text: str) -> Applied:
         """Refuse it with a notice."""

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, JsonValue
 
 from workflows.domain.ids import TaskId
+from workflows.domain.session.earlier_work import HostAnswer, HostQuestion
 from workflows.domain.session.session_state import SessionState
 
 
@@ -54,10 +55,21 @@ class Applied(BaseModel, frozen=True, extra="forbid"):
     effects: tuple[Effect, ...] = ()
     refused: str = ""
     """Why nothing was done; a notice has the same text."""
+    told: str = ""
+    """What else its sender is told."""
+    asks: HostQuestion | None = None
+    """What a host must answer first. The decision is then judged again, with the answer; until then
+    nothing has changed."""
 
     def with_state(self, state: SessionState) -> "Applied":
         """Return the same with another state."""
-        return Applied(state=state, effects=self.effects, refused=self.refused)
+        return Applied(
+            state=state,
+            effects=self.effects,
+            refused=self.refused,
+            told=self.told,
+            asks=self.asks,
+        )
 
 
 class Sent(NamedTuple):
@@ -68,3 +80,9 @@ class Sent(NamedTuple):
     """The first input."""
     inputs: int = 1
     """How many inputs came; only one is valid."""
+    found: HostAnswer | None = None
+    """What a host answered about it; never the sender's own."""
+
+    def with_found(self, found: HostAnswer) -> "Sent":
+        """Return the decision with a host's answer."""
+        return self._replace(found=found)

@@ -64,6 +64,7 @@ _BY_A_PERSON: Final = {
     **{(state, On.SKIPPED): Is.SKIPPED for state in frozenset(Is) - {Is.MERGED}},
     **{(state, On.CANCELLED): Is.CANCELLED for state in _OPEN},
     **{(state, On.RETRIED): Is.PENDING for state in (FINAL | {Is.REJECTED}) - {Is.MERGED}},
+    **{(state, On.REWOUND): Is.PENDING for state in frozenset(Is) - {Is.MERGED, Is.MERGING}},
 }
 TABLE: Final[Mapping[tuple[Is, On], Is]] = MappingProxyType(_COURSE | _BY_A_PERSON)
 """Every move that exists."""

@@ -152,6 +152,7 @@ def assignment(state: SessionState, task: TaskId) -> Assignment:
         first_base=record.first_base,
         notes=record.notes,
         steers=record.steers,
+        is_made_by_git=record.is_made_by_git and record.attempt == 0 and not record.steers,
     )
 
 
@@ -174,6 +175,9 @@ def candidate(state: SessionState, task: TaskId) -> Candidate:
         commit=record.commit,
         family=record.author_family,
         summary=record.summary,
+        is_made_by_git=record.is_made_by_git
+        and (record.attempt, record.validations) == (1, 0)
+        and not record.steers,
     )
 
 

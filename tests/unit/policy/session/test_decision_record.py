@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from tests.unit.policy.examples import a_plan, a_task
 from workflows.domain.gate import Judgement
-from workflows.domain.ids import AgentId, Commit, SessionId
+from workflows.domain.ids import AgentId, Commit, SessionId, TaskId
 from workflows.domain.session.decision import UNNAMED, Decision, DecisionOutcome
 from workflows.domain.session.question import Question
 from workflows.domain.session.session_config import Approvals, Routes, SessionConfig
@@ -25,6 +25,7 @@ from workflows.policy.session import (
     session_view,
     wave_outcomes,
 )
+from workflows.policy.session.effects import Applied
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
@@ -53,6 +54,13 @@ ASKED = RUNNING.evolve(
     questions=(Question(agent=AgentId("dev.a.0"), about="a", text="How?", asked_at=NOON),)
 )
 PAUSED = phase_changes.pause(RUNNING, "paused").state
+
+
+def worked_on(state: SessionState, task: str, where: TaskState) -> SessionState:
+    """The session with a task that stands so after its first attempt."""
+    state = in_state(state, task, where).evolve(head=Commit("e" * 40))
+    record = state.records[TaskId(task)]
+    return wave_outcomes.put(state, record.evolve(attempt=1, base=Commit("b" * 40)))
 
 
 def say(state: SessionState, name: str, payload: JsonValue = None, at: datetime = NOON):
@@ -98,6 +106,20 @@ def say(state: SessionState, name: str, payload: JsonValue = None, at: datetime 
             {"id": "b", "notes": "slowly"},
             "b",
             "slowly",
+        ),
+        (
+            worked_on(RUNNING, "b", TaskState.FAILED),
+            "rewind_task",
+            {"id": "b", "turn": 3, "notes": "shorter"},
+            "b",
+            "turn 3 shorter",
+        ),
+        (
+            worked_on(RUNNING, "b", TaskState.MERGED),
+            "revert_task",
+            {"id": "b", "reason": "not wanted"},
+            "b",
+            "not wanted",
         ),
         (RUNNING, "steer_task", {"id": "a", "text": "look there"}, "a", "look there"),
         (RUNNING, "set_priority", {"id": "a", "n": 5}, "a", "priority 5"),
@@ -233,6 +255,6 @@ def test_only_the_newest_answers_are_kept() -> None:
     state = SessionState(started_at=datetime(2026, 11, 28, tzinfo=UTC), cap_usd=Decimal(1))
     for number in range(decision_record.MOST + 5):
         outcome = DecisionOutcome(decision="pause", state="paused")
-        state = decision_record.remember(state, f"u{number}", outcome)
+        state = decision_record.remember(Applied(state=state), f"u{number}", outcome).state
     assert next(iter(state.answered)) == "u5"
     assert len(state.answered) == decision_record.MOST

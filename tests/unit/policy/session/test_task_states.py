@@ -35,6 +35,8 @@ VALIDATED = "dependencies_met development_started submitted validation_started p
         ("blocked unblocked dependencies_met", Is.READY),
         ("dependencies_met blocked retried", Is.PENDING),
         ("skipped retried", Is.PENDING),
+        ("dependencies_met development_started rewound", Is.PENDING),
+        (f"{VALIDATED} rewound", Is.PENDING),
         ("dependencies_met development_started rejected retried", Is.PENDING),
     ],
 )
@@ -65,7 +67,7 @@ def test_nothing_moves_a_merged_task(event: On):
 
 def test_only_a_person_or_a_dependency_found_again_moves_what_is_final():
     leaving = {event for (state, event) in TABLE if state in FINAL}
-    assert leaving == {On.RETRIED, On.REVIEW, On.SKIPPED, On.UNBLOCKED}
+    assert leaving == {On.RETRIED, On.REWOUND, On.REVIEW, On.SKIPPED, On.UNBLOCKED}
 
 
 def test_every_state_can_reach_a_merge():

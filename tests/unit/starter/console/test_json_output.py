@@ -35,7 +35,8 @@ READING = {
 ACTING = {
     "answer", "approve", "budget", "codec", "config check", "config migrate", "config schema",
     "demo", "fast-forward", "init",
-    "pause", "priority", "proceed", "reject", "resume", "retry", "run", "simulate", "skip",
+    "pause", "priority", "proceed", "reject", "resume", "retry",
+    "revert", "rewind", "run", "simulate", "skip",
     "steer", "stop", "up",
 }  # fmt: skip
 

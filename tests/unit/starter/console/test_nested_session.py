@@ -20,6 +20,8 @@ ACTING = (
     ("reject", "plan"),
     ("skip", "t"),
     ("retry", "t"),
+    ("rewind", "t", "1"),
+    ("revert", "t"),
     ("steer", "t", "x"),
     ("answer", "s", "t", "x"),
     ("priority", "t", "1"),

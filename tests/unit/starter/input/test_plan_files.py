@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from temporalio.service import RPCError, RPCStatusCode
 
 from activities.yaml_documents.model_reader import parse_document
 from starter.console.command_errors import CommandError
@@ -140,6 +141,12 @@ def kept(directory: Path) -> list[Path]:
     return list(directory.glob("blueflame-plan-*"))
 
 
+async def saved(before: Plan) -> Plan | None:
+    """Return what the person saves, as if it was sent."""
+    async with edited(before, "blueflame plan s") as read:
+        return read
+
+
 CHANGE = "file.write_text(file.read_text().replace('Fix: it', 'Fix that'))"
 
 
@@ -147,7 +154,8 @@ async def test_the_saved_text_becomes_the_plan(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     editor(monkeypatch, tmp_path, CHANGE)
-    assert await edited(plan("a"), "blueflame plan s") == plan("a", title="Fix that")
+    async with edited(plan("a"), "blueflame plan s") as read:
+        assert read == plan("a", title="Fix that")
     assert kept(tmp_path) == []
 
 
@@ -156,7 +164,7 @@ async def test_an_unchanged_file_sends_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str
 ) -> None:
     editor(monkeypatch, tmp_path, code)
-    assert await edited(plan("a"), "blueflame plan s") is None
+    assert await saved(plan("a")) is None
 
 
 FAULTY = "file.write_text('tasks: []')"
@@ -175,10 +183,28 @@ async def test_a_text_that_is_not_sent_is_kept(
 ) -> None:
     editor(monkeypatch, tmp_path, code)
     with pytest.raises(CommandError, match=words) as refused:
-        await edited(plan("a"), "blueflame plan s")
+        await saved(plan("a"))
     assert refused.value.code == ExitCode.USAGE
     (file,) = kept(tmp_path)
     assert f"`blueflame plan s --file {file}`" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        CommandError("the session says: no", ExitCode.STALE),
+        RPCError("gone", RPCStatusCode.UNAVAILABLE, b""),
+    ],
+)
+async def test_a_text_that_the_session_refuses_or_does_not_get_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: Exception
+) -> None:
+    editor(monkeypatch, tmp_path, CHANGE)
+    with pytest.raises(CommandError, match="your text is kept"):
+        async with edited(plan("a"), "blueflame plan s"):
+            raise error
+    (file,) = kept(tmp_path)
+    assert "Fix that" in file.read_text()
 
 
 @pytest.mark.parametrize(
@@ -190,7 +216,7 @@ async def test_where_no_text_was_written_none_is_kept(
 ) -> None:
     editor(monkeypatch, tmp_path, code)
     with pytest.raises(CommandError, match=words) as refused:
-        await edited(plan("a"), "blueflame plan s")
+        await saved(plan("a"))
     assert (refused.value.code, "is kept" in str(refused.value)) == (ExitCode.USAGE, False)
     assert kept(tmp_path) == []
 
@@ -202,7 +228,7 @@ async def test_an_interrupted_editor_reports_where_the_text_is(
     os.mkfifo(told)
     waits = f"{CHANGE}; open({str(told)!r}, 'w').close(); import signal; signal.pause()"
     editor(monkeypatch, tmp_path, waits)
-    editing = asyncio.create_task(edited(plan("a"), "blueflame plan s"))
+    editing = asyncio.create_task(saved(plan("a")))
     await asyncio.to_thread(told.read_bytes)
     editing.cancel()
     with pytest.raises(CommandError, match="interrupted; nothing was sent") as refused:
@@ -217,6 +243,6 @@ async def test_an_editor_that_is_not_there_is_named(
     monkeypatch.setenv("VISUAL", str(tmp_path / "no-editor"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(CommandError, match="no-editor' cannot be started") as refused:
-        await edited(plan("a"), "blueflame plan s")
+        await saved(plan("a"))
     assert refused.value.code == ExitCode.USAGE
     assert kept(tmp_path) == []

@@ -22,6 +22,7 @@ class StandIn:
         self.more = known or Known()
         self.sent: list[tuple[str, BaseModel]] = []
         self.refuses = ""
+        self.follows = ""
         self.looks = 0
 
     async def look(self) -> ShownSession:
@@ -34,10 +35,11 @@ class StandIn:
     def news(self) -> Sequence[str]:
         return ()
 
-    async def decide(self, name: str, content: BaseModel) -> None:
+    async def decide(self, name: str, content: BaseModel) -> str:
         self.sent.append((name, content))
         if self.refuses:
             raise CommandError(self.refuses, ExitCode.STALE)
+        return self.follows
 
     async def diff(self, changeset: ChangesetLine) -> Mapping[str, str]:
         return {"a": DIFF}

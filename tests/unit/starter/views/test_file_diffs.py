@@ -2,7 +2,7 @@
 
 import pytest
 
-from starter.views.file_diffs import became, by_file, ranges, side_by_side
+from starter.views.file_diffs import became, by_file, fate, ranges, side_by_side
 from workflows.domain.line_comment import LineComment
 
 DIFF = """\
@@ -88,17 +88,19 @@ def test_line_numbers_are_told_as_ranges(numbers: list[int], told: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "quote", "attempt", "said"),
+    ("path", "quote", "attempt", "kind", "said"),
     [
-        ("src/a.py", "zwei", 1, "no later attempt yet"),
-        ("src/a.py", "zwei", 2, "the line is as it was, at 11"),
-        ("src/a.py", "due", 2, "the line was changed or removed"),
-        ("src/a.py", "", 2, "the line was changed or removed"),
-        ("other.py", "zwei", 2, "the file is not in the diff any more"),
+        ("src/a.py", "zwei", 1, "no_later_attempt", "no later attempt yet"),
+        ("src/a.py", "zwei", 2, "unchanged", "the line is as it was, at 11"),
+        ("src/a.py", "due", 2, "changed", "the line was changed or removed"),
+        ("src/a.py", "", 2, "changed", "the line was changed or removed"),
+        ("other.py", "zwei", 2, "file_gone", "the file is not in the diff any more"),
     ],
 )
 def test_a_later_diff_tells_what_became_of_a_comment(
-    path: str, quote: str, attempt: int, said: str
+    path: str, quote: str, attempt: int, kind: str, said: str
 ) -> None:
     comment = LineComment(path=path, line=9, text="in words", quote=quote, attempt=1)
-    assert became(comment, attempt, DIFF) == f"  {path}:9 (attempt 1)  in words -> {said}"
+    found = fate(comment, attempt, DIFF)
+    assert (found.kind, found.line) == (kind, 11 if kind == "unchanged" else None)
+    assert became(comment, found) == f"  {path}:9 (attempt 1)  in words -> {said}"
