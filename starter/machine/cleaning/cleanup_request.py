@@ -81,10 +81,14 @@ async def clean_up(
     """
     now = datetime.now(UTC)
     wish = _Wish(now, now - older_than, dry_run=dry_run, only_merged=only_merged)
-    found = await _found(client, finish=not dry_run)
+    found = await _found(client, wish)
     doubts: dict[str, str] = {}
     if only_merged:
-        due = [session for session, end in found.ended.items() if end < wish.before]
+        due = [
+            session
+            for session, end in found.ended.items()
+            if end < wish.before and session not in found.open
+        ]
         doubts = await unproven(client, due)
     request = _request(found, wish, doubts)
     report = await ask("workers.hosting.session_cleaning", settings, request, CleaningReport)
@@ -129,7 +133,7 @@ class _Found(NamedTuple):
         return frozenset(_session(each) for each in self.running if each.id.startswith(_PREFIX))
 
 
-async def _found(client: Client, *, finish: bool) -> _Found:
+async def _found(client: Client, wish: _Wish) -> _Found:
     # Ended sessions first: one that ends in between is found open, and kept.
     query = (
         'WorkflowType = "SessionWorkflow" AND ExecutionStatus != "Running" '
@@ -141,9 +145,12 @@ async def _found(client: Client, *, finish: bool) -> _Found:
         if each.close_time is not None
     }
     running = [each async for each in client.list_workflows('ExecutionStatus = "Running"')]
+    if wish.only_merged:
+        # No person looks at it: a list that lags behind must not end the ledger of an open session.
+        return _Found(running, ended)
     left = _left_behind(running)
     for each in left:
-        if finish:
+        if not wish.dry_run:
             await client.get_workflow_handle(each).signal("finish")
     return _Found([each for each in running if each.id not in left], ended)
 

@@ -7,7 +7,8 @@ person's repository. In any other, work may exist that is nowhere else.
 import asyncio
 from collections.abc import Collection
 
-from temporalio.client import Client, WorkflowFailureError
+from temporalio.client import Client, WorkflowExecutionStatus
+from temporalio.service import RPCError, RPCStatusCode
 
 from workflows.domain.session.session_values import SessionResult
 
@@ -34,9 +35,14 @@ async def unproven(client: Client, sessions: Collection[str]) -> dict[str, str]:
 async def _doubt(client: Client, session: str) -> str:
     handle = client.get_workflow_handle(f"session/{session}", result_type=SessionResult)
     try:
-        result = await handle.result()
-    except WorkflowFailureError:
+        status = (await handle.describe()).status
+    except RPCError as error:
+        if error.status is not RPCStatusCode.NOT_FOUND:
+            raise
+        return "the server has just forgotten how it ended"
+    if status is not WorkflowExecutionStatus.COMPLETED:
         return "it failed or was ended by hand, so its work is not proven merged"
+    result = await handle.result()
     if result.outcome == "complete":
         return ""
     return f"it ended {result.outcome}, so not all of its work is proven merged"
