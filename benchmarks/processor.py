@@ -28,6 +28,24 @@ def below(root: int) -> float:
     return ticks / _TICK
 
 
+def of(*words: str) -> float:
+    """Return the seconds of the processes with these arguments, and of all their descendants."""
+    found = [pid for pid in _pids() if set(words) <= set(_arguments(pid))]
+    return sum(below(pid) + _own(pid) for pid in found)
+
+
+def _own(pid: int) -> float:
+    fields = _stat(pid) or ["0"] * (_CSTIME + 1)
+    return sum(int(each) for each in fields[_UTIME : _CSTIME + 1]) / _TICK
+
+
+def _arguments(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return []
+
+
 def _pids() -> list[int]:
     return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
 
