@@ -1,4 +1,4 @@
-"""Reads the processor time of processes and all that they started, from `/proc`."""
+"""Reads what processes, and all that they started, used of processor and memory, from `/proc`."""
 
 import os
 from pathlib import Path
@@ -32,6 +32,20 @@ def of(*words: str) -> float:
     """Return the seconds of the processes with these arguments, and of all their descendants."""
     found = [pid for pid in _pids() if set(words) <= set(_arguments(pid))]
     return sum(below(pid) + _own(pid) for pid in found)
+
+
+def peak_mb(*words: str) -> float:
+    """Return the most memory in MB that one of the processes with these arguments ever held."""
+    found = [_status(pid, "VmHWM") for pid in _pids() if set(words) <= set(_arguments(pid))]
+    return max(found, default=0) / 1024
+
+
+def _status(pid: int, key: str) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(f"{key}:")), 0)
 
 
 def _own(pid: int) -> float:
