@@ -62,6 +62,7 @@ bench: setup ## run the benchmarks; each ends with one line of JSON
 	@.venv/bin/python -m benchmarks.crash --kills 20
 	@.venv/bin/python -m benchmarks.telemetry
 	@.venv/bin/python -m benchmarks.safety
+	@.venv/bin/python -m benchmarks.size
 
 structure: setup ## count what makes the code easy or hard to find your way in
 	@.venv/bin/python -m benchmarks.structure --details

@@ -178,7 +178,7 @@ class ToolActivities:
     ) -> ToolsOutcome:
         began = self._clock()
         name = worktree_name(request.worktree)
-        collected = await worktrees.collect(name)
+        collected = await worktrees.collect(name, lists_changes=False)
         observations = _with_findings(tuple(each.observation for each in seen), collected.findings)
         folder = seen[-1].folder if seen else request.folder
         checkpoint = CheckpointRequest(

@@ -40,10 +40,10 @@ from benchmarks.stage import (
     report,
     stage,
     start_session,
+    until_planned,
 )
 from workflows.domain.plan import Plan
 from workflows.domain.session.session_config import Approvals, Pacing
-from workflows.domain.session.session_state import SessionPhase
 from workflows.domain.session.session_values import SessionResult
 
 SLOTS = 4
@@ -141,7 +141,7 @@ class Bench:
             concurrency=concurrency(SLOTS, SLOTS),
             approvals=Approvals(plan="ask", changeset="auto_if_green", unjudged="allow"),
         )
-        await _await_plan(handle)
+        await until_planned(handle)
         before = processor.below(os.getpid())
         await handle.signal("approve_plan", {})
         result = await handle.result()
@@ -159,15 +159,6 @@ class Bench:
             length = f"{ran.develop:.1f} s + {ran.validate:.1f} s, merge {ran.merge:.1f} s"
             print(f"{job.turns} turns alone: {length}", file=sys.stderr)
         return found
-
-
-async def _await_plan(handle: WorkflowHandle[Any, SessionResult]) -> None:
-    """Wait until the session has prepared and planned, so that only the work is measured."""
-    while True:
-        view = await handle.query("state", result_type=dict)
-        if view["phase"] == SessionPhase.AWAITING_PLAN:
-            return
-        await asyncio.sleep(0.2)
 
 
 async def _ran(handle: WorkflowHandle[Any, SessionResult], used: float) -> Ran:

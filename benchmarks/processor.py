@@ -1,4 +1,4 @@
-"""Reads the processor time of processes and all that they started, from `/proc`."""
+"""Reads what processes, and all that they started, used of processor and memory, from `/proc`."""
 
 import os
 from pathlib import Path
@@ -26,6 +26,38 @@ def below(root: int) -> float:
         ticks += sum(int(each) for each in table[pid][_UTIME : _CSTIME + 1])
         waiting += children.get(pid, [])
     return ticks / _TICK
+
+
+def of(*words: str) -> float:
+    """Return the seconds of the processes with these arguments, and of all their descendants."""
+    found = [pid for pid in _pids() if set(words) <= set(_arguments(pid))]
+    return sum(below(pid) + _own(pid) for pid in found)
+
+
+def peak_mb(*words: str) -> float:
+    """Return the most memory in MB that one of the processes with these arguments ever held."""
+    found = [_status(pid, "VmHWM") for pid in _pids() if set(words) <= set(_arguments(pid))]
+    return max(found, default=0) / 1024
+
+
+def _status(pid: int, key: str) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(f"{key}:")), 0)
+
+
+def _own(pid: int) -> float:
+    fields = _stat(pid) or ["0"] * (_CSTIME + 1)
+    return sum(int(each) for each in fields[_UTIME : _CSTIME + 1]) / _TICK
+
+
+def _arguments(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return []
 
 
 def _pids() -> list[int]:

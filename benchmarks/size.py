@@ -2,9 +2,15 @@
 
 The jobs of role host and land run with real git, without a server; each key has a `baseline_` key
 from the same run, for which the same job is done as it was before: a base bundled whole in memory,
-a branch bundled since its base at each advance, unreferenced objects unpacked at a clean-up.
+a branch bundled since its base at each advance, unreferenced objects unpacked at a clean-up, a
+continuation for which nothing begins until all has ended. Whole sessions run with scripted models.
+As root, the host has a user of its own and the base goes through the store: measure as an ordinary
+user what a person sees on their own machine.
 
 Keys of the last line:
+    first_call_500mb_s      seconds from the start of a session to its first model call, on a host
+                            that never saw the repository
+    second_call_500mb_s     the same for the next session, on the same commit
     import_500mb_s          seconds from an empty host until the base is named there
     import_again_500mb_s    the same for a second session on the same base
     disk_per_new_base_mb    more on disk, host and store, after one more commit of one file
@@ -14,6 +20,14 @@ Keys of the last line:
     store_bytes_per_task_300_over_30    bytes in the store a task, after 300 over after 30
     cleanup_growth_mb       how much larger a clean-up makes a repository whose packs hold work
                             that no session needs any more; negative: it became smaller
+    turns_per_s_20_sessions turns a second of 20 sessions at once, each of one task
+    cpu_ms_per_turn         processor time of server, workers and what they start, in those
+    cpu_ms_per_turn_host_200_over_10    what a turn costs the host in a session of 200 tasks over
+                            one of 10, each task of the same turns
+    idle_gap_s              the longest time without a new wave in a session of 40 tasks, one of
+                            which takes ten seconds
+    status_300_tasks_s      `blueflame status` of a session of 300 tasks; `baseline_imports_s` is
+                            what importing Temporal's client alone takes; medians of five
 """
 
 import argparse
@@ -45,6 +59,7 @@ from activities.adapters.git.user.fast_forward import Person
 from activities.ports.host_repository import HistoryImport
 from activities.ports.merge_values import MergePart
 from activities.ports.user_repository import LandRequest
+from benchmarks.long_sessions import first_calls, host_cost, idle_gap, many_at_once, status_time
 from benchmarks.stage import report
 from workflows.domain.ids import Commit, SessionId
 
@@ -98,8 +113,14 @@ def commit(branch: str, parent: str, number: int, files: dict[str, bytes]) -> by
     return b"".join(parts)
 
 
-def make_history(place: Place, megabytes: int) -> None:
-    """Make a packed repository whose files cannot be compressed."""
+def make_history(place: Place, megabytes: int, *, is_replaced: bool = False) -> None:
+    """Make a packed repository whose files cannot be compressed.
+
+    Args:
+        place: where the person's repository shall be.
+        megabytes: of its history.
+        is_replaced: each commit replaces the files of the one before; if not, it adds as many.
+    """
     place.path.mkdir(parents=True)
     place.git("init", "-q", "-b", "main")
     chance = random.Random(1)
@@ -109,8 +130,9 @@ def make_history(place: Place, megabytes: int) -> None:
     with subprocess.Popen(command, cwd=place.path, env=env, stdin=subprocess.PIPE) as importing:
         assert importing.stdin is not None
         for number in range(commits):
+            folder = 0 if is_replaced else number
             files = {
-                f"f{number}/{each}": chance.randbytes(_FILE_BYTES) for each in range(_PER_COMMIT)
+                f"f{folder}/{each}": chance.randbytes(_FILE_BYTES) for each in range(_PER_COMMIT)
             }
             importing.stdin.write(commit("refs/heads/main", "", number, files))
     assert importing.returncode == 0
@@ -291,7 +313,24 @@ def main(megabytes: int, tasks: int) -> None:
         figures["cleanup_growth_mb"] = asyncio.run(cleaning(top / "new", is_new=True))
         figures["baseline_cleanup_growth_mb"] = asyncio.run(cleaning(top / "old", is_new=False))
         figures |= importing(top, megabytes)
+    figures |= asyncio.run(sessions(megabytes))
     report(figures)
+
+
+async def sessions(megabytes: int) -> dict[str, float]:
+    """Measure whole sessions."""
+
+    def make(top: Path) -> Path:
+        place = Place(top)
+        make_history(place, megabytes, is_replaced=True)
+        return place.path
+
+    first, second = await first_calls(make)
+    figures = {f"first_call_{megabytes}mb_s": first, f"second_call_{megabytes}mb_s": second}
+    figures |= await many_at_once(sessions=20, turns=11)
+    figures |= await host_cost(small=10, large=200)
+    figures |= await idle_gap(tasks=40)
+    return figures | await status_time(tasks=300)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from workflows import queues
 from workflows.domain.ids import SessionId
 from workflows.domain.plan import Plan
 from workflows.domain.session.session_config import Approvals, Concurrency, Routes, SessionConfig
+from workflows.domain.session.session_state import SessionPhase
 from workflows.domain.session.session_values import SessionRequest, SessionResult
 
 ROUTES = Routes(
@@ -86,9 +87,9 @@ def git(root: Path, *arguments: str) -> str:
 
 
 async def start_session(
-    client: Client, repository: Path, plan: Plan, **config: Any
+    client: Client, repository: Path, plan: Plan, events_per_run: int = 25_000, **config: Any
 ) -> WorkflowHandle[Any, SessionResult]:
-    """Start an unattended session on a given plan."""
+    """Start an unattended session on a given plan; `config` changes its configuration."""
     settings = SessionConfig(
         routes=ROUTES,
         approvals=Approvals(plan="auto", changeset="auto_if_green", unjudged="allow"),
@@ -97,7 +98,12 @@ async def start_session(
     ).model_copy(update=config)
     name = SessionId(f"b{os.urandom(6).hex()}")
     request = SessionRequest(
-        session=name, goal="benchmark", repository=str(repository), config=settings, plan=plan
+        session=name,
+        goal="benchmark",
+        repository=str(repository),
+        config=settings,
+        plan=plan,
+        events_per_run=events_per_run,
     )
     return await client.start_workflow(
         "SessionWorkflow",
@@ -106,6 +112,15 @@ async def start_session(
         task_queue=queues.WORKFLOWS,
         result_type=SessionResult,
     )
+
+
+async def until_planned(handle: WorkflowHandle[Any, SessionResult]) -> None:
+    """Wait until a session has prepared, has its plan, and asks for its approval."""
+    while True:
+        view = await handle.query("state", result_type=dict)
+        if view["phase"] == SessionPhase.AWAITING_PLAN:
+            return
+        await asyncio.sleep(0.2)
 
 
 def concurrency(develop: int, validation: int) -> Concurrency:

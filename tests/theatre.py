@@ -288,7 +288,11 @@ async def _beat() -> None:
 
 
 def request(
-    plan: Plan | None = None, plan_by: str = "", waves_per_run: int = 500, **changes: Any
+    plan: Plan | None = None,
+    plan_by: str = "",
+    waves_per_run: int = 200,
+    events_per_run: int = 25_000,
+    **changes: Any,
 ) -> SessionRequest:
     """Return a session's request; both approvals are automatic unless it says otherwise."""
     config = SessionConfig(
@@ -301,6 +305,7 @@ def request(
         plan=plan,
         plan_by=plan_by,
         waves_per_run=waves_per_run,
+        events_per_run=events_per_run,
         config=config.model_copy(update=changes),
     )
 

@@ -13,6 +13,7 @@ from typing import NoReturn, TypeVar, Unpack
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError, ChildWorkflowError, FailureError
 
+from workflows import run_length
 from workflows.agent_lifecycle import ChildHandle, failure_text
 from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.decision_inbox import DecisionInbox, Entry
@@ -62,7 +63,8 @@ class SessionWorkflow:
 
     Signals and Updates: those of `policy.session.decisions.NAMES`, each with one JSON object
     (`decision_inbox`); `ledger_event`, `item_reported`, `message_lost`. Queries: `state`, `plan`,
-    `task`, `agents`. A continuation carries `SessionState`; it happens only when no wave runs.
+    `task`, `agents`. A continuation carries `SessionState` and needs a gap between the waves
+    (`run_length`).
     """
 
     @workflow.init
@@ -229,14 +231,14 @@ class SessionWorkflow:
     def _step(self) -> tuple[SessionOutcome, str] | None:
         """Settle the state and start waves; return the end and its reason if nothing is left."""
         self._state = scheduling.settle(self._state, self._config, workflow.now())
-        if not self._is_long():
-            for each in scheduling.next_starts(self._state, self._config, self._waves.counts()):
-                self._start(each)
-        elif not self._waves:
+        if not self._waves and run_length.is_long(self._request, self._state.cycle):
             if not workflow.all_handlers_finished():
                 return None  # an Update is being answered; the loop comes back
             end_if_cancelled()
             workflow.continue_as_new(self._request.continued(self._state))
+        if not run_length.is_full(self._request, self._state.cycle):
+            for each in scheduling.next_starts(self._state, self._config, self._waves.counts()):
+                self._start(each)
         if self._waves:
             self._update(reason="", halt=readiness.standstill(self._state, self._config))
             return None
@@ -245,11 +247,6 @@ class SessionWorkflow:
             return kind, ending.reason
         self._update(reason=ending.reason)
         return None
-
-    def _is_long(self) -> bool:
-        waves = self._state.cycle - (self._request.carried.cycle if self._request.carried else 0)
-        is_suggested = workflow.info().is_continue_as_new_suggested()
-        return is_suggested or waves >= self._request.waves_per_run
 
     def _has_heard(self) -> bool:
         return bool(self._inbox or self._events)

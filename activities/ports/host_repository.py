@@ -195,8 +195,14 @@ class WorktreeStore(Protocol):
         """
         ...
 
-    async def collect(self, name: str) -> Collected:
-        """Turn the files of the worktree into a tree. No process may be writing to it."""
+    async def collect(self, name: str, *, lists_changes: bool = True) -> Collected:
+        """Turn the files of the worktree into a tree. No process may be writing to it.
+
+        Args:
+            name: the worktree.
+            lists_changes: whether to compare the tree with the last one; if not, `changes` is
+                empty.
+        """
         ...
 
     async def ignored(self, name: str, limit: int = 200) -> tuple[str, ...]:

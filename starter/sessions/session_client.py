@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import UTC, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from pydantic import ValidationError
 from temporalio.client import (
@@ -27,15 +27,10 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
-from starter.sessions.provider_waits import provider_waits
-from starter.sessions.running_agents import Work, work_of
 from starter.sessions.sent_decisions import GONE, execute
 from starter.sessions.short_ids import fits, make_id, too_short
 from starter.sessions.shown_session import ProviderWait, SessionSummary, ShownSession
-from starter.sessions.turn_history import Turns
 from starter.sessions.worker_presence import has_workers
-from workers.telemetry.session_record import SessionRecord, read_record
-from workers.telemetry.session_trace import Trace, read_trace
 from workers.temporal.temporal_errors import PayloadUnreadableError
 from workflows import queues
 from workflows.domain.agent.agent_settings import AgentSettings
@@ -54,6 +49,12 @@ from workflows.domain.session.session_values import (
 )
 from workflows.domain.task import TaskRecord, TaskState
 from workflows.policy.session import changeset_states, task_states
+
+if TYPE_CHECKING:  # what reads histories imports all contracts, which takes long
+    from starter.sessions.running_agents import Work
+    from starter.sessions.turn_history import Turns
+    from workers.telemetry.session_record import SessionRecord
+    from workers.telemetry.session_trace import Trace
 
 WORKFLOW: Final = "SessionWorkflow"
 PREFIX: Final = "session/"
@@ -101,14 +102,11 @@ class Sessions:
             static_summary=" ".join(request.goal.split())[:200],
         )
 
-    async def list(self, limit: int) -> list[SessionSummary]:
-        """Return the newest sessions, the newest first."""
-        found = [
-            await _summary(execution)
-            async for execution in self._client.list_workflows(
-                f'WorkflowType="{WORKFLOW}"', limit=limit
-            )
-        ]
+    async def list(self, limit: int, *, is_open: bool = False) -> list[SessionSummary]:
+        """Return the newest sessions, or the newest open ones; the newest first."""
+        query = f'WorkflowType="{WORKFLOW}"' + ' AND ExecutionStatus="Running"' * is_open
+        runs = [run async for run in self._client.list_workflows(query, limit=limit)]
+        found = await asyncio.gather(*map(_summary, runs))
         return sorted(found, key=lambda s: s.session, reverse=True)
 
     async def find(self, wanted: str | None, *, acts: bool = False) -> Chosen:
@@ -124,7 +122,8 @@ class Sessions:
         """
         if wanted is not None and len(wanted) == len(make_id()):
             return Chosen(SessionId(wanted.lower()))
-        sessions = await self.list(limit=1_000)
+        sessions = await self.list(limit=1_000, is_open=True) if wanted is None else []
+        sessions = sessions or await self.list(limit=1_000)
         fitting = [s for s in sessions if wanted is None or fits(s.session, wanted)]
         if not sessions:
             raise CommandError("there is no session yet; `run GOAL` starts one")
@@ -167,10 +166,14 @@ class Sessions:
 
     async def waits(self, session: SessionId) -> tuple[ProviderWait, ...]:
         """Return the session's calls that wait for their provider now."""
+        from starter.sessions.provider_waits import provider_waits
+
         return await provider_waits(self._client, session)
 
-    async def work(self, session: SessionId) -> Work:
+    async def work(self, session: SessionId) -> "Work":
         """Return who works on the session now, and what its tasks have cost."""
+        from starter.sessions.running_agents import work_of
+
         return await work_of(self._client, session)
 
     async def task(self, session: SessionId, task: str) -> TaskRecord | None:
@@ -229,16 +232,22 @@ class Sessions:
         except ValidationError:
             return "its result is of another version of this program"
 
-    def turns(self, session: SessionId, wanted: str | None) -> Turns:
+    def turns(self, session: SessionId, wanted: str | None) -> "Turns":
         """Return the turns of a session's agents; `wanted`: a task or an agent, None: all."""
+        from starter.sessions.turn_history import Turns
+
         return Turns(self._client, session, wanted)
 
-    async def trace(self, session: SessionId) -> Trace:
+    async def trace(self, session: SessionId) -> "Trace":
         """Return the session as a trace, from its histories; no worker is needed."""
+        from workers.telemetry.session_trace import read_trace
+
         return await read_trace(self._client, session)
 
-    async def record(self, session: SessionId) -> SessionRecord:
+    async def record(self, session: SessionId) -> "SessionRecord":
         """Return what the session's waves found, from their histories; no worker is needed."""
+        from workers.telemetry.session_record import read_record
+
         return await read_record(self._client, session)
 
     async def is_open(self, session: SessionId) -> bool:
@@ -370,14 +379,16 @@ def _left_changeset(changeset: ChangesetLine) -> ChangesetLine:
 
 async def _summary(execution: WorkflowExecution) -> SessionSummary:
     try:
-        memo = await execution.memo()
+        # Not the whole memo: the view in it is long, and this list may be.
+        goal = await execution.memo_value("goal", "")
+        repository = await execution.memo_value("repository", "")
     except PayloadUnreadableError as error:
-        memo = {"goal": f"({error})"}
+        goal, repository = f"({error})", ""
     status = execution.status.name.lower() if execution.status else "unknown"
     return SessionSummary(
         session=SessionId(execution.id.removeprefix(PREFIX)),
-        goal=str(memo.get("goal", "")),
-        repository=str(memo.get("repository", "")),
+        goal=str(goal),
+        repository=str(repository),
         status=status,
         state="open" if status == "running" else status,
         started_at=execution.start_time.astimezone(UTC),

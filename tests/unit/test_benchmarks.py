@@ -3,10 +3,11 @@
 import os
 import subprocess
 import sys
+from xml.etree import ElementTree as ET
 
 import pytest
 
-from benchmarks import processor
+from benchmarks import growth, processor
 from benchmarks.bound import Length, chains, list_schedule
 
 ONE = Length(develop=2.0, validate=1.0)
@@ -39,6 +40,16 @@ def test_a_cycle_is_refused():
         list_schedule({"a": ONE, "b": ONE}, {"a": ("b",), "b": ("a",)}, slots=1)
 
 
+def test_a_plot_has_a_panel_for_each_figure_and_a_point_for_each_size():
+    figures = {"tasks": [10, 100, 1_000], "seconds_per_task": [2.0, 1.0, 0.0], "cpu": [1, 1, 1]}
+    drawn = ET.fromstring(growth.plot(figures))
+    svg = "{http://www.w3.org/2000/svg}"
+    assert len(drawn.findall(f"{svg}g")) == 2
+    first = drawn.findall(f"{svg}g")[0].findall(f"{svg}circle")
+    assert [float(each.attrib["cx"]) for each in first] == [34.0, 120.0, 206.0]
+    assert float(first[0].attrib["cy"]) < float(first[2].attrib["cy"])
+
+
 def test_processor_time_counts_what_a_child_used_and_not_ourselves():
     work = "import sys\nfor _ in range(3_000_000): pass\nprint(flush=True)\nsys.stdin.read()"
     with subprocess.Popen(
@@ -48,4 +59,7 @@ def test_processor_time_counts_what_a_child_used_and_not_ourselves():
         child.stdout.readline()
         assert processor.below(os.getpid()) > 0
         assert processor.below(child.pid) == 0
+        assert processor.of(sys.executable, work) > 0
+        assert processor.peak_mb(sys.executable, work) > 1
+        assert processor.of(sys.executable, "no such argument") == 0
         child.communicate()

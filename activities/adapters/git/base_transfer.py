@@ -6,21 +6,25 @@ nothing is executed (`pack-objects` runs no hook and no filter). Whether all has
 receiver checks (`history_import`).
 """
 
-import asyncio
 import os
-from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
-from signal import SIGPIPE
-from typing import IO, Final
+from typing import Final
 
 from activities.adapters.git import git_bundle
 from activities.adapters.git.git_bundle import Bundle
-from activities.adapters.git.git_command import Completed, Git, Scope
-from activities.ports.git_errors import BundleError, GitCommandError
+from activities.adapters.git.git_command import SETTINGS, Completed, Git, Scope
+from activities.ports.git_errors import BundleError
 from workflows.domain.ids import Commit
 
 _HEAD_BYTES: Final = 64 << 10
+_SETTINGS: Final = (
+    *SETTINGS,
+    "core.sharedRepository=umask",
+    "core.fsync=default",
+    "pack.packSizeLimit=0",
+)
+"""The receiver's files follow the receiver's rules, not the sender's."""
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -57,33 +61,40 @@ async def write_bundle(
 
 
 async def bring(
-    git: Git, source: Scope, tip: Commit, exclude: tuple[Commit, ...], target: Scope
+    git: Git, source: Scope, tip: Commit, exclude: tuple[Commit, ...], bare: Path
 ) -> None:
-    """Pack `tip` with its history in one repository and index the pack in another, at once.
+    """Pack `tip` with its history in one repository, and store the pack in another.
 
-    A pack that breaks off is not kept: it lacks the checksum at its end.
+    What is packed already is copied as it is, and checked by its CRC; what is loose is compressed
+    quickly and not compared. For this one command the receiver's object folder stands in for the
+    sender's, which is only borrowed from. The pack gets its name when it is complete and on disk.
+
+    Args:
+        git: the program.
+        source: the sender.
+        tip: the commit to send.
+        exclude: commits that the receiver has; those that are not here are left out of account.
+        bare: the receiver.
 
     Raises:
-        GitCommandError: an object is missing, or the pack cannot be stored.
+        GitCommandError: an object is missing, or there is no room.
     """
     shared = await _shared(git, source, exclude)
-    reading, writing = os.pipe()
-    with os.fdopen(reading, "rb") as end, os.fdopen(writing, "wb") as start:
-        sent, stored = await asyncio.gather(
-            _closing(start, _pack(git, source, tip, shared, writing)),
-            _closing(end, index(git, target, reading)),
-            return_exceptions=True,
-        )
-    is_cut = isinstance(sent, GitCommandError) and sent.code == -SIGPIPE
-    for failure in (stored, sent) if is_cut else (sent, stored):
-        if isinstance(failure, BaseException):
-            raise failure
+    named = await git.run(source, "rev-parse", "--git-path", "objects")
+    lent, receiving = source.cwd / os.fsdecode(named.stdout[:-1]), bare / "objects"
+    borrowing = source.having(
+        GIT_OBJECT_DIRECTORY=str(receiving), GIT_ALTERNATE_OBJECT_DIRECTORIES=_quoted(lent)
+    )
+    scope = replace(borrowing, limit_seconds=git_bundle.LIMIT_SECONDS, settings=_SETTINGS)
+    pack = str(receiving / "pack" / "pack")
+    options = ("--revs", "-q", "--delta-base-offset", "--window=0", "--compression=1")
+    await git.run(scope, "pack-objects", *options, pack, stdin=_wanted(tip, shared))
 
 
-async def _closing(end: IO[bytes], work: Coroutine[object, object, Completed]) -> Completed:
-    # The other process sees the end of the data, or of its reader, once no one holds this one.
-    with end:
-        return await work
+def _quoted(path: Path) -> str:
+    """Quote a path as git's lists of object folders ask for; they are separated by colons."""
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'
 
 
 async def _shared(git: Git, scope: Scope, names: tuple[Commit, ...]) -> tuple[Commit, ...]:
@@ -95,8 +106,12 @@ async def _pack(
     git: Git, scope: Scope, tip: Commit, exclude: tuple[Commit, ...], sink: int
 ) -> Completed:
     scope = replace(scope, limit_seconds=git_bundle.LIMIT_SECONDS, sink=sink)
-    wanted = "".join(f"{line}\n" for line in (tip, *(f"^{name}" for name in exclude)))
-    return await git.run(scope, "pack-objects", *git_bundle.packing(exclude), stdin=wanted.encode())
+    wanted = _wanted(tip, exclude)
+    return await git.run(scope, "pack-objects", *git_bundle.packing(exclude), stdin=wanted)
+
+
+def _wanted(tip: Commit, exclude: tuple[Commit, ...]) -> bytes:
+    return "".join(f"{line}\n" for line in (tip, *(f"^{name}" for name in exclude))).encode()
 
 
 async def index(git: Git, scope: Scope, source: int) -> Completed:

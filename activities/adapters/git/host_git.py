@@ -133,16 +133,16 @@ class GitHostRepository:
             await restoring.restore(self._bare, scope, commit)
         self._worktrees.mark(name, None)
 
-    async def collect(self, name: str) -> Collected:
+    async def collect(self, name: str, *, lists_changes: bool = True) -> Collected:
         """Turn a worktree's files into a tree."""
         scope = self._worktrees.scope(name)
         deleted = await self._disarm(scope.cwd)
-        collected = await self._collector.collect(scope)
+        collected = await self._collector.collect(scope, lists_changes=lists_changes)
         findings = sorted((*deleted, *collected.findings), key=lambda finding: finding.path)
         collected = Collected(
             tree=collected.tree, changes=collected.changes, findings=tuple(findings)
         )
-        if collected.changes or collected.findings:
+        if collected.changes or collected.findings or not lists_changes:
             self._worktrees.mark(name, None)
         return collected
 

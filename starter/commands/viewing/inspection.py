@@ -55,9 +55,9 @@ async def status(session: SessionArgument = None, *, json: JsonOption = False) -
     from starter.views import session_words
 
     sessions, found = await one_session(session, json=json)
-    view = await sessions.view(found)
+    view, waits = await asyncio.gather(sessions.view(found), sessions.waits(found))
     if view.outcome is None:
-        view = view.with_waits(await sessions.waits(found))
+        view = view.with_waits(waits)
     if json:
         return json_output.write(view)
     write(session_words.status(view, program()), session_words.style)

@@ -34,8 +34,10 @@ class SessionRequest(BaseModel, frozen=True, extra="forbid"):
     plan_by: str = Field(default="", max_length=200)
     """Who brings the plan: their own plan needs no second approval. Empty: it waits for
     approval."""
-    waves_per_run: int = Field(default=500, gt=0)
-    """The workflow continues as new after this many waves in one run, when no wave runs."""
+    waves_per_run: int = Field(default=200, gt=0)
+    """After this many waves in one run, the workflow continues as new when no wave runs."""
+    events_per_run: int = Field(default=25_000, gt=0)
+    """After this many events in one run, it starts no wave before it has continued as new."""
     carried: SessionState | None = None
     """Set by a continuation."""
 

@@ -87,9 +87,8 @@ class GitUserRepository:
     ) -> None:
         """Store the objects of `commit` with its history on this machine's host."""
         found = await find(path)
-        target = Scope(bare, {"GIT_DIR": str(bare)})
-        with _explained(found, commit):
-            await base_transfer.bring(self._git, found.scope(), commit, known, target)
+        with _explained(found, commit, bare):
+            await base_transfer.bring(self._git, found.scope(), commit, known, bare)
 
     async def land(self, request: LandRequest) -> LandOutcome:
         """Store commits and move one ref."""
@@ -135,12 +134,12 @@ class GitUserRepository:
 
 
 @contextmanager
-def _explained(found: Found, commit: Commit) -> Generator[None]:
-    """Say for a person why a history cannot be packed."""
+def _explained(found: Found, commit: Commit, bare: Path | None = None) -> Generator[None]:
+    """Say for a person why a history cannot be packed, unless the fault is the receiver's."""
     try:
         yield
     except GitCommandError as error:
-        if error.arguments[:1] == ("index-pack",):
+        if "No space left" in error.stderr or (bare is not None and str(bare) in error.stderr):
             raise
         if "ermission denied" in error.stderr:
             raise RepositoryUnreadableError(

@@ -109,7 +109,7 @@ class Collector:
         self._bases: dict[Path, commit_filters.Attributes] = {}
         self._listings: dict[Path, Cache] = {}
 
-    async def collect(self, scope: Scope) -> Collected:
+    async def collect(self, scope: Scope, *, lists_changes: bool = True) -> Collected:
         """Collect the worktree of `scope`."""
         known = await self._what_is_known(scope)
         seen = await self._look(scope, known)
@@ -122,7 +122,7 @@ class Collector:
         tree = await self._store(scope, known, done)
         return Collected(
             tree=tree,
-            changes=await self._changes(scope, known.tree, tree),
+            changes=await self._changes(scope, known.tree, tree) if lists_changes else (),
             findings=tuple(sorted(done.findings, key=lambda finding: finding.path)),
         )
 

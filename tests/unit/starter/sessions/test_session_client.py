@@ -124,7 +124,7 @@ class Listed(Sessions):
     def __init__(self, *statuses: str) -> None:
         self._statuses = statuses
 
-    async def list(self, limit: int) -> list[SessionSummary]:
+    async def list(self, limit: int, *, is_open: bool = False) -> list[SessionSummary]:
         return [
             SessionSummary(
                 session=SessionId(f"{number}" * 26),
@@ -136,6 +136,7 @@ class Listed(Sessions):
                 closed_at=None,
             )
             for number, status in enumerate(self._statuses)
+            if status == "running" or not is_open
         ][:limit]
 
 

@@ -5,7 +5,13 @@ from pathlib import Path
 
 from tests.ports import kept_port
 from workers.atomic_file import replace_text
-from workers.server.dev_server import FLAGS, choose_address, find_program, server_command
+from workers.server.dev_server import (
+    FLAGS,
+    choose_address,
+    find_program,
+    server_command,
+    server_environment,
+)
 from workers.settings import Settings
 from workers.temporal.connection import ServerAddress, read_server_file, server_file
 
@@ -52,3 +58,10 @@ def test_the_command_has_the_flags_and_the_ports(tmp_path: Path) -> None:
     assert command[0] == str(find_program())
     assert {"--port=1234", "--ui-port=5678", f"--db-filename={tmp_path / 't.db'}"} < set(command)
     assert set(FLAGS) < set(command)
+
+
+def test_the_server_collects_less_often_unless_the_caller_says_otherwise():
+    environment = server_environment({"PATH": "/bin", "SECRET": "s", "GOGC": "50"})
+    assert environment["GOGC"] == "50"
+    assert int(server_environment({})["GOGC"]) > 100
+    assert "SECRET" not in environment

@@ -2,6 +2,7 @@
 
 import random
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from activities.adapters.git.git_bundle import parse
 from activities.adapters.git.host_git import GitHostRepository, Seams
-from activities.ports.git_errors import PartialCloneError, PrerequisiteMissingError
+from activities.ports.git_errors import GitCommandError, PartialCloneError, PrerequisiteMissingError
 from activities.ports.host_repository import HistoryImport
 from tests.unit.activities.adapters.git.home import SESSION, Home, fingerprint, plain_git
 from workflows.domain.ids import Commit, SessionId
@@ -103,6 +104,37 @@ async def test_borrowed_objects_are_copied(home: Home):
     shutil.rmtree(home.path)
     assert await borrower.host.read_file(borrower.base, "a.txt") == b"one\n"
     assert not (bare_of(borrower) / "objects/info/alternates").exists()
+
+
+async def test_a_path_may_hold_what_separates_paths(home: Home):
+    strange = Home(home.top / 'a:b"c\\d')
+    strange.top.mkdir()
+    shutil.copytree(home.path, strange.path)
+    strange.base = home.base
+    await bring(strange)
+    strange.of_host("fsck", "--strict")
+
+
+async def test_a_packed_history_brings_no_other_branch(home: Home):
+    home.run("switch", "-qc", "other")
+    home.commit({"secret": "of another branch\n"})
+    other = home.base
+    home.run("switch", "-q", "-")
+    home.base = Commit(home.run("rev-parse", "HEAD"))
+    home.run("repack", "-adq")
+    await bring(home)
+    home.of_host("fsck", "--strict")
+    with pytest.raises(subprocess.CalledProcessError):
+        home.of_host("cat-file", "-e", other)
+
+
+async def test_a_host_that_cannot_store_is_not_blamed_on_the_history(home: Home):
+    known = (await home.host.await_base(home.base)).known
+    packs = bare_of(home) / "objects" / "pack"
+    packs.rmdir()
+    packs.touch()
+    with pytest.raises(GitCommandError, match="pack"):
+        await home.user.bring(home.path, home.base, known, bare_of(home))
 
 
 @pytest.mark.parametrize("is_direct", [True, False])

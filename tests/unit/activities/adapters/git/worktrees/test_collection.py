@@ -26,6 +26,15 @@ async def test_an_unchanged_worktree_gives_the_same_tree(home: Home):
     assert (collected.changes, collected.findings) == ((), ())
 
 
+async def test_the_tree_is_the_same_where_changes_are_not_asked_for(home: Home):
+    home.make({"a.txt": "one\n"})
+    (await home.start() / "a.txt").write_text("two\n")
+    async with home.host.lock("t1"):
+        collected = await home.host.collect("t1", lists_changes=False)
+    assert collected.changes == ()
+    assert collected.tree == (await home.collect()).tree != home.run("rev-parse", "HEAD^{tree}")
+
+
 async def test_tells_each_change_once(home: Home):
     home.make({"keep": "k", "edit": "one\n", "gone": "x", "link": "x"})
     place = await home.start()

@@ -1,0 +1,241 @@
+"""Sessions of many tasks, and many sessions at once: what a turn costs, and what does not move.
+
+Not a benchmark of its own: `benchmarks.size` and `benchmarks.growth` report what this measures.
+Models are scripted and take no time.
+"""
+
+import asyncio
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC
+from itertools import cycle, islice, pairwise
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from temporalio.client import Client, WorkflowHandle
+
+from benchmarks import processor
+from benchmarks.stage import (
+    approving_scene,
+    concurrency,
+    make_repository,
+    stage,
+    start_session,
+    until_planned,
+)
+from workflows.domain.plan import Plan
+from workflows.domain.session.session_config import Approvals, Pacing
+from workflows.domain.session.session_values import SessionResult
+
+LONG: Final = "t0"
+"""The task that takes `LONG_SECONDS`, where a playbook has one."""
+LONG_SECONDS: Final = 10
+
+
+_EVENTS: Final = 120
+"""Of the baseline: soon exceeded, so that a continuation is due while the long task runs."""
+
+
+class Size(NamedTuple):
+    """What one session took."""
+
+    tasks: int
+    seconds: float
+    processor_s: float
+    """Of server, workers and all that they start."""
+    host_s: float
+    """Of that, what the worker of role `host` and its children used."""
+    events: int
+    idle_s: float
+    """The longest time in which no wave began, before the last one."""
+
+
+def names(tasks: int) -> list[str]:
+    """Return the ids of the tasks of any plan of this size."""
+    return [f"t{number}" for number in range(tasks)]
+
+
+def plan(tasks: Sequence[str]) -> Plan:
+    """Return a plan of tasks without dependencies, whose claims do not overlap."""
+    common = {"kind": "code", "acceptance_criteria": ["file 0 is there"]}
+    return Plan.model_validate(
+        {
+            "tasks": [
+                {"id": task, "title": f"Write {task}", "claims": [f"work/{task}/**"], **common}
+                for task in tasks
+            ]
+        }
+    )
+
+
+def playbook(tasks: int, turns: int = 2, *, has_long: bool = False) -> dict[str, Any]:
+    """Return the playbook of plans of up to this many tasks.
+
+    Args:
+        tasks: of the largest plan.
+        turns: of each developer: one each of `write`, `bash`, `read` and `edit` in turn, and the
+            last one submits.
+        has_long: the first task takes `LONG_SECONDS` more.
+    """
+    long = [_call("bash", command=f"sleep {LONG_SECONDS}")] if has_long else []
+    scenes = [
+        {
+            "role": "developer",
+            "task": task,
+            "turns": [*(long if task == LONG else ()), *_turns(f"work/{task}", turns)],
+        }
+        for task in names(tasks)
+    ]
+    return {"schema": 1, "name": "long", "scenes": [*scenes, approving_scene()]}
+
+
+def _turns(folder: str, count: int) -> list[dict[str, Any]]:
+    work = cycle(
+        (
+            _call("write", path=f"{folder}/file", content="one\n"),
+            _call("bash", command=f"echo more >> {folder}/log; cat {folder}/log"),
+            _call("read", path=f"{folder}/file"),
+            _call("edit", path=f"{folder}/file", old="one\n", new="two\n"),
+        )
+    )
+    return [*islice(work, count - 1), _call("submit", summary="done")]
+
+
+def _call(tool: str, **arguments: str) -> dict[str, Any]:
+    return {"calls": [{tool: arguments}]}
+
+
+async def run_one(
+    client: Client, repository: Path, tasks: int, slots: int = 4, **more: Any
+) -> tuple[Size, WorkflowHandle[Any, SessionResult]]:
+    """Run one session in flow to its end.
+
+    Args:
+        client: of the stage.
+        repository: the person's.
+        tasks: how many tasks its plan has.
+        slots: how many are developed at a time.
+        more: further arguments of `start_session`.
+    """
+    before, of_host, began = processor.below(os.getpid()), _host(), time.monotonic()
+    chosen = {"pacing": Pacing.FLOW, "concurrency": concurrency(slots, slots)}
+    handle = await start_session(client, repository, plan(names(tasks)), **chosen, **more)
+    result = await handle.result()
+    if result.outcome != "complete":
+        raise SystemExit(f"the session ended {result.outcome}: {result.reason}")
+    seconds = time.monotonic() - began
+    used, host = processor.below(os.getpid()) - before, _host() - of_host
+    events, idle = await _course(client, handle.id)
+    return Size(tasks, seconds, used, host, events, idle), handle
+
+
+def _host() -> float:
+    return processor.of("workers", "host")
+
+
+async def _course(client: Client, session: str) -> tuple[int, float]:
+    """Return a session's events in all its runs, and its longest time without a new wave."""
+    events, starts = 0, list[float]()
+    async for run in client.list_workflows(f'WorkflowId="{session}"'):
+        handle = client.get_workflow_handle(session, run_id=run.run_id)
+        async for event in handle.fetch_history_events():
+            events += 1
+            if event.HasField("start_child_workflow_execution_initiated_event_attributes"):
+                starts.append(event.event_time.ToDatetime().timestamp())
+    # The first is the ledger, before the repository is read.
+    gaps = [later - before for before, later in pairwise(sorted(starts)[1:])]
+    return events, max(gaps, default=0.0)
+
+
+async def first_calls(make: Callable[[Path], Path]) -> tuple[float, float]:
+    """Return the seconds until the first model call of a session, and of the next on its base.
+
+    Args:
+        make: makes the repository in a folder, and returns its path.
+    """
+    took: list[float] = []
+    async with stage(playbook(1)) as (client, folder):
+        repository = await asyncio.to_thread(make, folder / "large")
+        for _ in range(2):
+            handle = await start_session(client, repository, plan(names(1)), attempts=1)
+            await handle.result()
+            took.append(await _first_call(client, handle.id))
+    return took[0], took[1]
+
+
+async def _first_call(client: Client, session: str) -> float:
+    began = (await client.get_workflow_handle(session).describe()).start_time.timestamp()
+    agent = client.get_workflow_handle(f"{session}/1/develop/dev.{LONG}.1")
+    async for event in agent.fetch_history_events():
+        if event.activity_task_scheduled_event_attributes.activity_type.name == "models.call":
+            return round(event.event_time.ToDatetime(UTC).timestamp() - began, 2)
+    raise SystemExit(f"session {session!r} called no model")
+
+
+async def many_at_once(sessions: int, turns: int) -> dict[str, float]:
+    """Measure sessions of one task, all at the same time."""
+    async with stage(playbook(1, turns)) as (client, folder):
+        repository = make_repository(folder, 300)
+        await run_one(client, repository, 1)
+        before, began = processor.below(os.getpid()), time.monotonic()
+        await asyncio.gather(*(run_one(client, repository, 1) for _ in range(sessions)))
+        count = sessions * (turns + 1)  # and the reviewer's
+        seconds, used = time.monotonic() - began, processor.below(os.getpid()) - before
+    return {
+        f"turns_per_s_{sessions}_sessions": round(count / seconds, 2),
+        "cpu_ms_per_turn": round(1e3 * used / count, 1),
+    }
+
+
+async def host_cost(small: int, large: int) -> dict[str, float]:
+    """Compare what a task costs the host in a large session and in a small one."""
+    async with stage(playbook(large)) as (client, folder):
+        repository = make_repository(folder, 300)
+        costs: list[float] = []
+        for tasks in (small, large):
+            size, _ = await run_one(client, repository, tasks)
+            costs.append(size.host_s / tasks)
+    return {f"cpu_ms_per_turn_host_{large}_over_{small}": round(costs[1] / costs[0], 2)}
+
+
+async def idle_gap(tasks: int) -> dict[str, float]:
+    """Measure how long nothing begins around a continuation, while one task takes long."""
+    figures: dict[str, float] = {}
+    async with stage(playbook(tasks, has_long=True)) as (client, folder):
+        repository = make_repository(folder, 300)
+        for way, events in (("", 25_000), ("baseline_", _EVENTS)):
+            size, _ = await run_one(client, repository, tasks, events_per_run=events)
+            figures[f"{way}idle_gap_s"] = round(size.idle_s, 2)
+    return figures
+
+
+async def status_time(tasks: int) -> dict[str, float]:
+    """Measure `status` of a session that waits for the approval of a plan of this size."""
+    async with stage(playbook(1)) as (client, folder):
+        asking = Approvals(plan="ask", changeset="ask")
+        repository = make_repository(folder, 300)
+        handle = await start_session(client, repository, plan(names(tasks)), approvals=asking)
+        await until_planned(handle)
+        environment = {**os.environ, "BLUEFLAME_DATA_DIR": str(folder / "data")}
+        status = ("-m", "starter", "status")
+        bare = ("-c", "import pydantic, temporalio.client, typer")
+        return {
+            f"status_{tasks}_tasks_s": await _took(status, environment),
+            "baseline_imports_s": await _took(bare, environment),
+        }
+
+
+async def _took(arguments: tuple[str, ...], environment: dict[str, str]) -> float:
+    """Return the median wall time of a Python program."""
+
+    def once() -> float:
+        began = time.monotonic()
+        command = (sys.executable, "-P", *arguments)
+        subprocess.run(command, check=True, capture_output=True, env=environment)
+        return time.monotonic() - began
+
+    return round(statistics.median([await asyncio.to_thread(once) for _ in range(5)]), 2)
