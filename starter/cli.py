@@ -10,24 +10,23 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from starter.commands import (
+from starter.commands.deciding import (
     approve_and_reject,
+    fast_forward_command,
+    plan_command,
+    run,
+    steering,
+)
+from starter.commands.operating import (
     cleanup,
     codec,
     doctor,
-    fast_forward_command,
-    health,
     init_and_config,
-    inspection,
-    log,
     models_command,
-    plan_command,
-    reporting,
-    run,
     simulate,
-    steering,
     up,
 )
+from starter.commands.viewing import health, inspection, log, reporting
 from starter.console.command_errors import CommandError
 from starter.console.nested_session import outside_only
 from starter.console.program_name import NAME

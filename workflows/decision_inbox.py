@@ -15,7 +15,7 @@ from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
 from workflows.domain.session.decision import DecisionOutcome
-from workflows.policy.session.decisions import NAMES
+from workflows.policy.decision.decisions import NAMES
 from workflows.policy.session.effects import Applied, Sent
 from workflows.policy.session.reported_events import QUESTION_ASKED
 

@@ -30,12 +30,11 @@ from workflows.domain.session.session_values import (
 )
 from workflows.domain.session.wave_values import ItemReport
 from workflows.domain.task import TaskRecord
+from workflows.policy.decision import decisions, plan_edits
 from workflows.policy.gates.base_notices import base_refusal
 from workflows.policy.session import (
     decision_record,
-    decisions,
     phase_changes,
-    plan_edits,
     readiness,
     reported_events,
     scheduling,

@@ -1,1 +1,4 @@
-"""One module for each group of commands; each function is one command."""
+"""The commands, in rooms by what they are for; each function is one command.
+
+What several commands share is in the other rooms of `starter`.
+"""

@@ -1,4 +1,4 @@
 """A person's decisions before they are sent: checked, read from a file, or made by a rule.
 
-`workflows.policy.session.decisions` defines what a decision does to a session.
+`workflows.policy.decision.decisions` defines what a decision does to a session.
 """

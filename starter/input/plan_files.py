@@ -22,10 +22,10 @@ from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.input.goal_text import read_goal
 from workflows.domain.plan import Plan
+from workflows.policy.decision.plan_edits import plan_digest
 from workflows.policy.plan.graph_faults import MAX_FAULTS
 from workflows.policy.plan.partial_plan import task_at
 from workflows.policy.plan.plan_check import faults_beside, plan_faults
-from workflows.policy.session.plan_edits import plan_digest
 
 _MOST_BYTES: Final = 4_000_000
 _HEAD: Final = """\

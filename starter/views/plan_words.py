@@ -10,10 +10,10 @@ from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.plan import Plan, Task
 from workflows.domain.task import TaskRecord
 from workflows.policy.agent.agent_limits import most_usd
+from workflows.policy.decision.plan_edits import difference
 from workflows.policy.gates.green_rule import why_less
 from workflows.policy.money.amounts_in_words import counted, money
 from workflows.policy.plan.dependency_graph import dependency_order
-from workflows.policy.session.plan_edits import difference
 
 
 def plan(whole: Plan, agents: AgentSettings) -> list[str]:

@@ -17,8 +17,8 @@ from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import Routes, SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.policy.agent import submission_check
+from workflows.policy.decision import decisions
 from workflows.policy.plan.plan_check import read_plan
-from workflows.policy.session import decisions
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ROUTE = ("scripted/author",)

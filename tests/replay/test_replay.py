@@ -17,7 +17,7 @@ from tests.replay.record import HISTORIES, load
 from workers import wiring
 from workers.roles import Role
 from workers.worker_serving import workflow_runner
-from workflows.policy.session import decisions
+from workflows.policy.decision import decisions
 
 REMEDY = (
     "running sessions would fail: gate the change by workflow.patched, or, where no session that "

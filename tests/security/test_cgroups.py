@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.sandbox.cgroups import sweep_cgroups
+from activities.adapters.sandbox.processes.cgroups import sweep_cgroups
 from activities.adapters.sandbox.unconfined import UnconfinedSandbox
 from activities.ports.sandbox_port import (
     Limits,

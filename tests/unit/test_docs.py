@@ -41,8 +41,8 @@ from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import Routes, SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.task import TaskState
+from workflows.policy.decision import decisions
 from workflows.policy.plan.plan_check import plan_faults, read_plan
-from workflows.policy.session import decisions
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -16,7 +16,7 @@ from workflows.domain.plan import Plan
 from workflows.domain.session.decision import DecisionOutcome
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import Approvals
-from workflows.policy.session.plan_edits import plan_digest
+from workflows.policy.decision.plan_edits import plan_digest
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

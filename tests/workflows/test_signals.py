@@ -48,7 +48,7 @@ from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import Approvals, Concurrency, Pacing
 from workflows.domain.session.session_values import SessionView
 from workflows.domain.violation import DiffRule, Violation
-from workflows.policy.session import decisions
+from workflows.policy.decision import decisions
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -10,7 +10,7 @@ holds no process itself. Each command then gets a child next to that leaf. Sourc
 import os
 from pathlib import Path
 
-from activities.adapters.sandbox.cgroups import sweep_cgroups
+from activities.adapters.sandbox.processes.cgroups import sweep_cgroups
 
 OWN = "own"
 LEAF = "workers.blueflame"

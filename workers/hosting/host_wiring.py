@@ -118,7 +118,7 @@ def _sweeping(
 ) -> AbstractAsyncContextManager[int]:
     """Lock exclusively; if only a half-made sandbox holds the lock, end that sandbox."""
     from activities.adapters.git.repository_locks import exclusive
-    from activities.adapters.sandbox.orphaned_sandboxes import sweep_orphans
+    from activities.adapters.sandbox.processes.orphaned_sandboxes import sweep_orphans
 
     def wait() -> None:
         sweep_orphans()

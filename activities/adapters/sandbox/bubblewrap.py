@@ -24,8 +24,13 @@ from activities.adapters.sandbox.bwrap_arguments import (
     scratch_mounts,
 )
 from activities.adapters.sandbox.bwrap_probe import explain, probe_bubblewrap
-from activities.adapters.sandbox.cgroups import kernel_limits
-from activities.adapters.sandbox.child_process import (
+from activities.adapters.sandbox.egress.egress_proxy import Egress, Outside
+from activities.adapters.sandbox.egress.network_socket import VARIABLES, answered, through
+from activities.adapters.sandbox.egress.set_up_means import SetUpMeans
+from activities.adapters.sandbox.layer_mount import fresh_work, try_layer, under_layer
+from activities.adapters.sandbox.measured_commands import measured
+from activities.adapters.sandbox.processes.cgroups import kernel_limits
+from activities.adapters.sandbox.processes.child_process import (
     Breach,
     Child,
     Ended,
@@ -33,15 +38,10 @@ from activities.adapters.sandbox.child_process import (
     open_files,
     run_bounded,
 )
-from activities.adapters.sandbox.descriptors import Descriptors
-from activities.adapters.sandbox.egress.egress_proxy import Egress, Outside
-from activities.adapters.sandbox.egress.network_socket import VARIABLES, answered, through
-from activities.adapters.sandbox.egress.set_up_means import SetUpMeans
-from activities.adapters.sandbox.layer_mount import fresh_work, try_layer, under_layer
-from activities.adapters.sandbox.measured_commands import measured
-from activities.adapters.sandbox.orphaned_sandboxes import sweep_orphans
-from activities.adapters.sandbox.pid_namespace import Namespace
-from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog
+from activities.adapters.sandbox.processes.descriptors import Descriptors
+from activities.adapters.sandbox.processes.orphaned_sandboxes import sweep_orphans
+from activities.adapters.sandbox.processes.pid_namespace import Namespace
+from activities.adapters.sandbox.processes.usage_watch import ProcMeter, Watchdog
 from activities.ports.registry_access import RegistryError
 from activities.ports.sandbox_port import (
     WORKSPACE,

@@ -19,8 +19,9 @@ from pathlib import Path
 
 from activities.adapters.sandbox.blueflame_programs import own_programs
 from activities.adapters.sandbox.bwrap_arguments import environment, own_links
-from activities.adapters.sandbox.cgroups import kernel_limits
-from activities.adapters.sandbox.child_process import (
+from activities.adapters.sandbox.measured_commands import measured
+from activities.adapters.sandbox.processes.cgroups import kernel_limits
+from activities.adapters.sandbox.processes.child_process import (
     Child,
     Ended,
     Spawn,
@@ -28,8 +29,7 @@ from activities.adapters.sandbox.child_process import (
     readable,
     run_bounded,
 )
-from activities.adapters.sandbox.measured_commands import measured
-from activities.adapters.sandbox.usage_watch import ProcMeter, Watchdog, session_of
+from activities.adapters.sandbox.processes.usage_watch import ProcMeter, Watchdog, session_of
 from activities.ports.sandbox_port import (
     Layering,
     SandboxCommand,

@@ -1,4 +1,4 @@
-"""The session's state machine: scheduling, outcomes of waves, decisions of persons, and its view.
+"""The session's state machine: scheduling, outcomes of waves, the record of decisions, its view.
 
-Rules about one agent, one plan or one review are in packages of their own.
+What persons may decide is in `decision`; one agent, plan or review has rules of its own room.
 """

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from activities.adapters.sandbox.descriptors import memory_file
+from activities.adapters.sandbox.processes.descriptors import memory_file
 
 _LASTS = timedelta(days=2)
 

@@ -13,8 +13,8 @@ from collections.abc import AsyncGenerator
 from typing import Final
 
 from activities.adapters.sandbox.blueflame_programs import own_programs
-from activities.adapters.sandbox.child_process import readable
 from activities.adapters.sandbox.egress.egress_proxy import Egress
+from activities.adapters.sandbox.processes.child_process import readable
 
 PORT: Final = 3128
 """On the sandbox's own loopback, which is new for each command, so nothing else listens there."""

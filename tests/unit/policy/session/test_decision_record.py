@@ -16,15 +16,15 @@ from workflows.domain.session.session_config import Approvals, Routes, SessionCo
 from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.session.session_values import SessionRequest
 from workflows.domain.task import TaskState
+from workflows.policy.decision import decisions
+from workflows.policy.decision.plan_edits import plan_digest
 from workflows.policy.session import (
     decision_record,
-    decisions,
     phase_changes,
     scheduling,
     session_view,
     wave_outcomes,
 )
-from workflows.policy.session.plan_edits import plan_digest
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)

@@ -13,7 +13,8 @@ from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import Concurrency, Pacing, SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.task import TaskState as Is
-from workflows.policy.session import decisions, phase_changes, reported_events
+from workflows.policy.decision import decisions
+from workflows.policy.session import phase_changes, reported_events
 from workflows.policy.session.effects import Sent, TellWaves
 from workflows.policy.session.readiness import held, is_at_work, standstill
 from workflows.policy.session.scheduling import Running, StageStart, next_starts

@@ -58,10 +58,11 @@ from workflows.domain.session.wave_values import (
 from workflows.domain.task import TaskRecord
 from workflows.domain.task import TaskState as Is
 from workflows.domain.verdict import Verdict
+from workflows.policy.decision import decisions
 from workflows.policy.plan.changeset_forming import changeset_of
 from workflows.policy.plan.claims import overlap
 from workflows.policy.plan.plan_check import plan_faults
-from workflows.policy.session import decisions, scheduling, wave_outcomes
+from workflows.policy.session import scheduling, wave_outcomes
 from workflows.policy.session.task_states import FINAL
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

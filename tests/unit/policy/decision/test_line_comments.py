@@ -11,7 +11,7 @@ from workflows.domain.line_comment import LineComment
 from workflows.domain.session.session_config import Approvals, Routes, SessionConfig
 from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskState
-from workflows.policy.session.decisions import apply
+from workflows.policy.decision.decisions import apply
 from workflows.policy.session.effects import Applied, Sent
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from starter.commands import run
+from starter.commands.deciding import run
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.program_name import program
@@ -42,7 +42,7 @@ async def init(
     ] = False,
 ) -> ExitCode:
     """Write a blueflame.yaml with detected gates, and models."""
-    from starter.commands import file_writing
+    from starter.commands.operating import file_writing
     from starter.configuration import initial_configuration
     from starter.configuration.file_shape import FILE_NAME
     from starter.machine import repository_look
@@ -151,7 +151,7 @@ async def migrate(
     ] = False,
 ) -> ExitCode:
     """Convert FILE to the current format, and print it."""
-    from starter.commands.file_writing import replace
+    from starter.commands.operating.file_writing import replace
     from starter.configuration.file_shape import VERSION
     from starter.configuration.layers import read_text
     from starter.configuration.migration import migrate

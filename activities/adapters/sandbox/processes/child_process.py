@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal, Protocol, Self
 
-from activities.adapters.sandbox.descriptors import standard_input
-from activities.adapters.sandbox.pipes import CHUNK_BYTES, PipeReader
+from activities.adapters.sandbox.processes.descriptors import standard_input
+from activities.adapters.sandbox.processes.pipes import CHUNK_BYTES, PipeReader
 from activities.uninterrupted import uninterrupted
 
 End = Literal["exited", "signalled", "timed_out", "out_of_memory", "out_of_disk"]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from activities.adapters.sandbox import orphaned_sandboxes
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
-from activities.adapters.sandbox.orphaned_sandboxes import sweep_orphans
+from activities.adapters.sandbox.processes import orphaned_sandboxes
+from activities.adapters.sandbox.processes.orphaned_sandboxes import sweep_orphans
 from activities.ports.sandbox_port import SandboxCommand, Workspace
 from tests.contract.test_sandbox import may_lock
 from tests.waiting import PATIENCE, shell_until, until, until_blocking

@@ -43,7 +43,7 @@ async def plan(
     """Print the plan (tasks, claims, criteria …), or change it."""
     from starter.console import json_output
     from starter.views import plan_words, safety_labels, session_words
-    from workflows.policy.session.plan_edits import plan_digest
+    from workflows.policy.decision.plan_edits import plan_digest
 
     is_edit = (words or [])[:1] == [_EDIT]
     rest = (words or [])[is_edit:]
@@ -109,7 +109,7 @@ async def _change(wanted: str | None, file: Path | None, digest: str) -> ExitCod
 def _digest(old: "Plan", named: str, file: Path | None) -> str:
     """Return the digest of the plan that an edit was made from; not said: of the one of now."""
     from starter.input.plan_files import digest_in
-    from workflows.policy.session.plan_edits import plan_digest
+    from workflows.policy.decision.plan_edits import plan_digest
 
     now = plan_digest(old)
     said = named or (digest_in(file) if file is not None else "")

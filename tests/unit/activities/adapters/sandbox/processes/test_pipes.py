@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.adapters.sandbox.pipes import PipeReader
+from activities.adapters.sandbox.processes.pipes import PipeReader
 
 
 async def read(limit: int, *parts: bytes) -> PipeReader:

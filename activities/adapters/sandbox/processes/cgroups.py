@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from activities.adapters.sandbox.child_process import Ended
+from activities.adapters.sandbox.processes.child_process import Ended
 from activities.ports.sandbox_port import Limits, SandboxUnavailableError
 from activities.uninterrupted import uninterrupted
 

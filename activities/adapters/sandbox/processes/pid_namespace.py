@@ -7,7 +7,7 @@ import re
 import signal
 from typing import Self
 
-from activities.adapters.sandbox.child_process import Child, readable
+from activities.adapters.sandbox.processes.child_process import Child, readable
 
 _TOLD_S = 30.0
 """Far longer than bubblewrap takes to name its process 1, even on a busy machine."""

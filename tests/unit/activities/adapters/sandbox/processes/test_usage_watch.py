@@ -4,7 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from activities.adapters.sandbox.usage_watch import (
+from activities.adapters.sandbox.processes.usage_watch import (
     Nameless,
     ProcMeter,
     Written,

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from activities.adapters.sandbox.descriptors import memory_file, standard_input
+from activities.adapters.sandbox.processes.descriptors import memory_file, standard_input
 
 
 def test_a_memory_file_is_read_from_its_start_and_never_changes():

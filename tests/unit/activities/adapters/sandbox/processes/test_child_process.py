@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from activities.adapters.sandbox.child_process import Child, Spawn
+from activities.adapters.sandbox.processes.child_process import Child, Spawn
 from tests.descriptors import only_descriptors
 
 

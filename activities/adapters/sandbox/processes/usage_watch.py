@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from activities.adapters.sandbox.child_process import Breach
+from activities.adapters.sandbox.processes.child_process import Breach
 
 _INTERVAL_S = 0.1
 _ROUNDS_PER_DESCRIPTOR_SCAN = 5

@@ -35,18 +35,12 @@ from workflows.domain.session.session_values import (
 )
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy.agent import questions
+from workflows.policy.decision import line_comments, plan_edits
 from workflows.policy.gates.green_rule import may_approve_by_rule, why_by_hand
 from workflows.policy.money.grants import read_usd
 from workflows.policy.plan.json_shape import shape_faults
 from workflows.policy.plan.plan_check import brief, plan_faults
-from workflows.policy.session import (
-    decision_record,
-    line_comments,
-    phase_changes,
-    plan_edits,
-    reported_events,
-    wave_outcomes,
-)
+from workflows.policy.session import decision_record, phase_changes, reported_events, wave_outcomes
 from workflows.policy.session.changeset_states import (
     approve_by_rule,
     can_move_changeset,

@@ -15,8 +15,8 @@ from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import Routes, SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.task import TaskState
-from workflows.policy.session import decisions
-from workflows.policy.session.plan_edits import (
+from workflows.policy.decision import decisions
+from workflows.policy.decision.plan_edits import (
     difference,
     edit_faults,
     plan_digest,
