@@ -26,7 +26,7 @@ from starter.commands.operating import (
     simulate,
     up,
 )
-from starter.commands.viewing import health, inspection, log, reporting
+from starter.commands.viewing import health, inspection, log, replay, reporting
 from starter.console.command_errors import CommandError
 from starter.console.nested_session import outside_only
 from starter.console.program_name import NAME
@@ -104,6 +104,7 @@ _GROUPS = (
         inspection.trace,
         reporting.history,
         reporting.report,
+        replay.replay,
         plan_command.plan,
     ),
     (approve_and_reject.approve, approve_and_reject.reject, fast_forward_command.fast_forward),

@@ -187,7 +187,7 @@ class Settings(BaseSettings):
     def as_environment(self) -> dict[str, str]:
         """Return the variables that give another Blue Flame process the same settings."""
         names = ("data_dir", "host_uid", "host_gid", "host_name", "playbook", "sandbox", "cgroup")
-        values = {name: getattr(self, name) for name in names}
+        values = {name: getattr(self, name) for name in (*names, "build")}
         if self.toolchains:
             values["toolchains"] = self.toolchains_json()
         if self.registries != RegistryAccess():

@@ -33,10 +33,11 @@ from starter.sessions.sent_decisions import GONE, execute
 from starter.sessions.short_ids import fits, make_id, too_short
 from starter.sessions.shown_session import ProviderWait, SessionSummary, ShownSession
 from starter.sessions.turn_history import Turns
-from starter.sessions.worker_presence import has_workers
+from starter.sessions.worker_presence import serves, why_unanswered
 from workers.telemetry.session_record import SessionRecord, read_record
 from workers.telemetry.session_trace import Trace, read_trace
 from workers.temporal.temporal_errors import PayloadUnreadableError
+from workers.versions.deployment import build_of_listed, builds_at_work
 from workflows import queues
 from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.changeset import ChangesetState
@@ -103,8 +104,9 @@ class Sessions:
 
     async def list(self, limit: int) -> list[SessionSummary]:
         """Return the newest sessions, the newest first."""
+        at_work = await builds_at_work(self._client)
         found = [
-            await _summary(execution)
+            await _summary(execution, at_work)
             async for execution in self._client.list_workflows(
                 f'WorkflowType="{WORKFLOW}"', limit=limit
             )
@@ -285,7 +287,9 @@ class Sessions:
         try:
             return await asked(rpc_timeout=_QUERY)
         except RPCError as error:
-            if error.status not in _UNANSWERED or not await has_workers(self._client):
+            if error.status not in _UNANSWERED or not await serves(
+                self._client, f"{PREFIX}{session}"
+            ):
                 raise
         return await asked(rpc_timeout=_BUSY_QUERY)
 
@@ -295,8 +299,8 @@ class Sessions:
         memo = await description.memo()
         known = _remembered(session, description, memo)
         if description.status is WorkflowExecutionStatus.RUNNING:
-            scripted = " --playbook FILE" if known.scripted else ""
-            reason = f"no worker answers; `up --detach{scripted}` starts one, and it goes on"
+            workflow = f"{PREFIX}{session}"
+            reason = await why_unanswered(self._client, workflow, scripted=known.scripted)
             return ShownSession.model_validate({**dict(known), "reason": reason, "live": False})
         result = await self.result(session)
         if isinstance(result, str) and known.phase is not SessionPhase.ENDED:
@@ -368,18 +372,20 @@ def _left_changeset(changeset: ChangesetLine) -> ChangesetLine:
     return ChangesetLine.model_validate({**dict(changeset), **dropped})
 
 
-async def _summary(execution: WorkflowExecution) -> SessionSummary:
+async def _summary(execution: WorkflowExecution, at_work: frozenset[str]) -> SessionSummary:
     try:
         memo = await execution.memo()
     except PayloadUnreadableError as error:
         memo = {"goal": f"({error})"}
     status = execution.status.name.lower() if execution.status else "unknown"
+    build = build_of_listed(execution) if status == "running" else ""
     return SessionSummary(
         session=SessionId(execution.id.removeprefix(PREFIX)),
         goal=str(memo.get("goal", "")),
         repository=str(memo.get("repository", "")),
         status=status,
         state="open" if status == "running" else status,
+        notice=f"no worker of build {build}" if build and build not in at_work else "",
         started_at=execution.start_time.astimezone(UTC),
         closed_at=execution.close_time.astimezone(UTC) if execution.close_time else None,
     )

@@ -30,6 +30,7 @@ from workers.server.older_builds import OlderBuilds, environment_of
 from workers.server.restarted_processes import Program, keep_running
 from workers.settings import Settings
 from workers.temporal.connection import target
+from workers.versions.build_id import build_of
 from workflows.domain.agent.model_values import Provider
 from workflows.domain.environment import RegistryAccess
 
@@ -140,6 +141,7 @@ class Supervisor:
     def _write_state(self, *, ready: bool) -> None:
         state = SupervisorState(
             pid=os.getpid(),
+            build=build_of(self._settings),
             ready=ready,
             playbook=self._settings.playbook,
             sandbox=self._settings.sandbox,
@@ -194,6 +196,8 @@ class SupervisorState(BaseModel, frozen=True, extra="ignore"):
 
     schema_version: int = 1
     pid: int
+    build: str = ""
+    """The build of these workers' code; empty: of a release that named none."""
     ready: bool
     """Every role has been ready."""
     playbook: Path | None

@@ -8,16 +8,25 @@ before there were builds move to the current build with their next step.
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from temporalio.api.enums.v1 import TaskQueueType
+from google.protobuf.field_mask_pb2 import FieldMask
+from temporalio.api.common.v1 import WorkflowExecution as WorkflowExecutionMessage
+from temporalio.api.deployment.v1 import WorkerDeploymentVersion as WorkerDeploymentVersionMessage
+from temporalio.api.enums.v1 import TaskQueueType, WorkerStatus
 from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflow.v1 import WorkflowExecutionInfo
+from temporalio.api.workflow.v1 import (
+    VersioningOverride,
+    WorkflowExecutionInfo,
+    WorkflowExecutionOptions,
+)
 from temporalio.api.workflowservice.v1 import (
     DescribeTaskQueueRequest,
     DescribeWorkerDeploymentRequest,
     DescribeWorkerDeploymentResponse,
+    ListWorkersRequest,
     SetWorkerDeploymentCurrentVersionRequest,
+    UpdateWorkflowExecutionOptionsRequest,
 )
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowExecution
 from temporalio.common import SearchAttributeKey, VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import WorkerDeploymentConfig
@@ -27,8 +36,11 @@ from workflows import queues
 NAME: Final = "blueflame"
 RECENT: Final = timedelta(seconds=90)
 """A worker without work asks once a minute; the server records when the request began."""
-_VERSION: Final = SearchAttributeKey.for_keyword_list("TemporalWorkerDeploymentVersion")
-_LISTED: Final = 2_000
+_VERSION: Final = SearchAttributeKey.for_keyword("TemporalWorkerDeploymentVersion")
+_LISTED: Final = 1_000
+_ENDED: Final = frozenset(
+    {WorkerStatus.WORKER_STATUS_SHUTTING_DOWN, WorkerStatus.WORKER_STATUS_SHUTDOWN}
+)
 
 
 def pinned(build: str) -> WorkerDeploymentConfig:
@@ -89,7 +101,9 @@ async def current_build(client: Client) -> str:
 
 
 async def builds_at_work(client: Client) -> frozenset[str]:
-    """Return the builds whose workers asked for work recently; a killed one counts for 90 seconds.
+    """Return the builds whose workers asked for work recently.
+
+    One that ended in order counts no more; one that was killed counts for 90 seconds.
 
     Raises:
         RPCError: the server does not answer.
@@ -101,11 +115,25 @@ async def builds_at_work(client: Client) -> frozenset[str]:
     )
     answer = await client.workflow_service.describe_task_queue(request)
     recent = datetime.now(UTC) - RECENT
+    ended = await _ended_workers(client)
     return frozenset(
         each.deployment_options.build_id
         for each in answer.pollers
-        if each.last_access_time.ToDatetime(UTC) > recent
+        if each.last_access_time.ToDatetime(UTC) > recent and each.identity not in ended
     )
+
+
+async def _ended_workers(client: Client) -> frozenset[str]:
+    """Return the identities of the workers that said at their end that they end."""
+    request = ListWorkersRequest(namespace=client.namespace, page_size=_LISTED)
+    try:
+        answer = await client.workflow_service.list_workers(request)
+    except RPCError as error:
+        if error.status is RPCStatusCode.UNIMPLEMENTED:
+            return frozenset()  # a server without heartbeats of workers
+        raise
+    beats = [each.worker_heartbeat for each in answer.workers_info]
+    return frozenset(beat.worker_identity for beat in beats if beat.status in _ENDED)
 
 
 async def builds_in_use(client: Client) -> frozenset[str]:
@@ -115,16 +143,15 @@ async def builds_in_use(client: Client) -> frozenset[str]:
         RPCError: the server does not answer.
     """
     current = await current_build(client)
-    query = (
-        f"TemporalWorkerDeployment = '{NAME}' AND ExecutionStatus = 'Running' "
-        f"AND TemporalWorkerDeploymentVersion != '{NAME}:{current}'"
-    )
-    found = [
-        value
-        async for each in client.list_workflows(query, limit=_LISTED)
-        for value in each.typed_search_attributes.get(_VERSION) or ()
-    ]
-    return frozenset(each.partition(":")[2] for each in found) - {current}
+    query = f"TemporalWorkerDeployment = '{NAME}' AND ExecutionStatus = 'Running'"
+    listed = client.list_workflows(query)
+    found = {build_of_listed(each) async for each in listed}
+    return frozenset(found - {current, ""})
+
+
+def build_of_listed(execution: WorkflowExecution) -> str:
+    """Return the build that a workflow in a list is bound to; empty if to none."""
+    return execution.typed_search_attributes.get(_VERSION, "").partition(":")[2]
 
 
 def build_of_workflow(info: WorkflowExecutionInfo) -> str:
@@ -132,6 +159,27 @@ def build_of_workflow(info: WorkflowExecutionInfo) -> str:
     versioning = info.versioning_info
     override = versioning.versioning_override.pinned.version.build_id
     return override or versioning.deployment_version.build_id
+
+
+async def move(client: Client, workflow: str, build: str) -> None:
+    """Bind an open workflow to another build; its code must fit the workflow's history.
+
+    Raises:
+        RPCError: the workflow has ended or does not exist, or the server does not answer.
+    """
+    version = VersioningOverride.PinnedOverride(
+        behavior=VersioningOverride.PINNED_OVERRIDE_BEHAVIOR_PINNED,
+        version=WorkerDeploymentVersionMessage(deployment_name=NAME, build_id=build),
+    )
+    request = UpdateWorkflowExecutionOptionsRequest(
+        namespace=client.namespace,
+        workflow_execution=WorkflowExecutionMessage(workflow_id=workflow),
+        workflow_execution_options=WorkflowExecutionOptions(
+            versioning_override=VersioningOverride(pinned=version)
+        ),
+        update_mask=FieldMask(paths=["versioning_override"]),
+    )
+    await client.workflow_service.update_workflow_execution_options(request)
 
 
 async def _describe(client: Client) -> DescribeWorkerDeploymentResponse:

@@ -60,7 +60,7 @@ def kept_builds(settings: Settings) -> frozenset[str]:
     """Return the builds whose code is kept."""
     try:
         names = [path.name for path in builds_dir(settings).iterdir()]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return frozenset()
     return frozenset(name for name in names if _NAME.fullmatch(name))
 

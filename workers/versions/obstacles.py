@@ -4,6 +4,7 @@ Temporal then keeps the workflow open and tries again; nothing is lost. The text
 person can do.
 """
 
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from temporalio.api.common.v1 import WorkflowExecution
@@ -13,25 +14,32 @@ from temporalio.api.workflowservice.v1 import (
     DescribeWorkflowExecutionResponse,
     GetWorkflowExecutionHistoryReverseRequest,
 )
-from temporalio.client import Client, WorkflowExecutionDescription
+from temporalio.client import Client
 
-from workers.versions.deployment import build_of_workflow, builds_at_work
+from workers.versions.deployment import build_of_workflow
 
 _LOOKED_AT: Final = 10
 """Events at the end of a history; after a failed workflow task follow only signals and the like."""
 _MESSAGE: Final = 300
 
 
-async def obstacle(client: Client, described: WorkflowExecutionDescription) -> str:
-    """Return why a workflow cannot go on; empty if nothing is known to stop it.
+async def obstacle(
+    client: Client, described: DescribeWorkflowExecutionResponse, at_work: AbstractSet[str]
+) -> str:
+    """Return why an open workflow cannot go on; empty if nothing is known to stop it.
+
+    Args:
+        client: of the server.
+        described: the workflow.
+        at_work: the builds that have workers (`deployment.builds_at_work`).
 
     Raises:
         RPCError: the server does not answer.
     """
-    build = build_of_workflow(described.raw_description.workflow_execution_info)
-    if build and build not in await builds_at_work(client):
+    build = build_of_workflow(described.workflow_execution_info)
+    if build and build not in at_work:
         return without_worker(build)
-    return await unfit_code(client, described.raw_description)
+    return await unfit_code(client, described)
 
 
 def without_worker(build: str) -> str:

@@ -25,6 +25,7 @@ READING = {
     "trace": (),
     "history": (),
     "report": (),
+    "replay": (),
     "plan": (),
     "models": (),
     "cleanup": ("--dry-run",),

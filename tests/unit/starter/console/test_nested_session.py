@@ -31,6 +31,7 @@ ACTING = (
     ("plan", "--file", "x"),
     ("plan", "--edit"),
     ("models", "test"),
+    ("replay", "--adopt"),
     ("cleanup",),
     ("fast-forward",),
 )
@@ -45,6 +46,7 @@ LOOKING = (
     ("trace",),
     ("history",),
     ("report",),
+    ("replay",),
     ("task", "t"),
     ("diff",),
     ("watch",),
