@@ -68,6 +68,8 @@ class OlderBuilds:
             _log.info("open sessions of build %r go on with its kept code", build)
             work = keep_running(self._program(build), lambda _line: None)
             self._running[build] = asyncio.create_task(work)
+        for build in await asyncio.to_thread(kept_code.remove_code, self._settings, needed):
+            _log.info("the kept code of build %r is removed: no session needs it", build)
         missing = needed - kept
         for build in sorted(missing - self._missing):
             _log.warning("open sessions wait for build %r, whose code is not kept here", build)

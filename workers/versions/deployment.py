@@ -5,6 +5,7 @@ build that started the session; new sessions start on the current build. Session
 before there were builds move to the current build with their next step.
 """
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -38,6 +39,8 @@ RECENT: Final = timedelta(seconds=90)
 """A worker without work asks once a minute; the server records when the request began."""
 _VERSION: Final = SearchAttributeKey.for_keyword("TemporalWorkerDeploymentVersion")
 _LISTED: Final = 1_000
+_UNTIL_KNOWN: Final = (0.2, 0.5, 1.0, 2.0)
+"""A server knows the build of a worker only a moment after that worker's first request."""
 _ENDED: Final = frozenset(
     {WorkerStatus.WORKER_STATUS_SHUTTING_DOWN, WorkerStatus.WORKER_STATUS_SHUTDOWN}
 )
@@ -165,7 +168,8 @@ async def move(client: Client, workflow: str, build: str) -> None:
     """Bind an open workflow to another build; its code must fit the workflow's history.
 
     Raises:
-        RPCError: the workflow has ended or does not exist, or the server does not answer.
+        RPCError: the workflow has ended or does not exist, no worker of the build has ever asked
+            for work, or the server does not answer.
     """
     version = VersioningOverride.PinnedOverride(
         behavior=VersioningOverride.PINNED_OVERRIDE_BEHAVIOR_PINNED,
@@ -179,6 +183,15 @@ async def move(client: Client, workflow: str, build: str) -> None:
         ),
         update_mask=FieldMask(paths=["versioning_override"]),
     )
+    for seconds in _UNTIL_KNOWN:
+        try:
+            await client.workflow_service.update_workflow_execution_options(request)
+        except RPCError as error:
+            if "is not present in task queue" not in str(error):
+                raise
+            await asyncio.sleep(seconds)
+        else:
+            return
     await client.workflow_service.update_workflow_execution_options(request)
 
 

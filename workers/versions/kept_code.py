@@ -10,7 +10,9 @@ import logging
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +25,7 @@ _log = logging.getLogger(__name__)
 _PACKAGES: Final = ("workflows", "activities", "workers")
 """All that a worker of role `workflows` imports."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_AGE: Final = timedelta(days=30)
 _NEW: Final = ".new-"
 
 
@@ -65,9 +68,17 @@ def kept_builds(settings: Settings) -> frozenset[str]:
     return frozenset(name for name in names if _NAME.fullmatch(name))
 
 
-def remove_code(settings: Settings, needed: Iterable[str]) -> list[str]:
-    """Remove the code of all builds but this process's and those needed; return their names."""
-    gone = sorted(kept_builds(settings) - {build_of(settings), *needed})
+def remove_code(settings: Settings, needed: Iterable[str], age: timedelta = _AGE) -> list[str]:
+    """Remove old copies of builds that no open session needs; return the builds.
+
+    Args:
+        settings: this process's; the code of its own build stays.
+        needed: builds whose code stays.
+        age: younger copies stay, too: sessions on another server may need them.
+    """
+    until = time.time() - age.total_seconds()
+    unneeded = sorted(kept_builds(settings) - {build_of(settings), *needed})
+    gone = [name for name in unneeded if (builds_dir(settings) / name).stat().st_mtime < until]
     for build in gone:
         shutil.rmtree(builds_dir(settings) / build, ignore_errors=True)
     return gone

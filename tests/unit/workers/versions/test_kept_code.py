@@ -1,5 +1,6 @@
 """The code of each build is kept whole, once, and only as long as it is needed."""
 
+from datetime import timedelta
 from pathlib import Path
 
 from workers.hosting import data_layout
@@ -42,5 +43,6 @@ def test_code_that_no_session_needs_goes(tmp_path: Path) -> None:
     own = settings(tmp_path, "3-c")
     for name in ("1-a", "2-b", "3-c"):
         (builds_dir(own) / name).mkdir(parents=True)
-    assert remove_code(own, {"2-b"}) == ["1-a"]
+    assert remove_code(own, {"2-b"}) == []
+    assert remove_code(own, {"2-b"}, timedelta()) == ["1-a"]
     assert kept_builds(own) == {"2-b", "3-c"}
