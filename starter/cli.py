@@ -18,6 +18,7 @@ from starter.commands.deciding import (
     steering,
 )
 from starter.commands.operating import (
+    backups,
     cleanup,
     codec,
     doctor,
@@ -110,7 +111,7 @@ _GROUPS = (
     (approve_and_reject.approve, approve_and_reject.reject, fast_forward_command.fast_forward),
     (steering.skip, steering.retry, steering.steer, steering.answer, steering.priority),
     (steering.budget, steering.proceed, steering.pause, steering.resume, steering.stop),
-    (cleanup.cleanup, codec.codec, simulate.simulate),
+    (cleanup.cleanup, backups.backup, backups.restore, codec.codec, simulate.simulate),
 )
 _ACTING = {
     demo_command.demo,
@@ -120,6 +121,8 @@ _ACTING = {
     *_GROUPS[3],
     *_GROUPS[4],
     cleanup.cleanup,
+    backups.backup,
+    backups.restore,
 }
 """`plan` and `models` act only with some of their options, and check that themselves."""
 for _group in _GROUPS:
