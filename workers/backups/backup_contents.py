@@ -4,6 +4,7 @@
     temporal.db          the bundled server's histories, as of one moment
     version              the data directory's format
     store/, reports/, builds/, host/name, host/baselines/
+    orphans/, host/orphans/   what ran then, so that it runs again at once
     host/repositories/   with the refs of that same moment
 
 Not in it: worktrees and snapshots of set-up, which a host makes again, logs, locks, and keys.
@@ -19,7 +20,15 @@ SCHEMA: Final = 1
 MANIFEST: Final = "backup.json"
 DATABASE: Final = "temporal.db"
 REPOSITORIES: Final = PurePosixPath("host/repositories")
-TREES: Final = ("store", "reports", "builds", "host/baselines", "host/repositories")
+TREES: Final = (
+    "orphans",
+    "host/orphans",
+    "host/baselines",
+    "host/repositories",
+    "store",
+    "reports",
+    "builds",
+)
 FILES: Final = ("version", "host/name")
 _MOVING: Final = frozenset({"packed-refs", "HEAD"})
 

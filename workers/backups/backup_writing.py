@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import BinaryIO, Final
 
 from workers.backups.backup_contents import (
     DATABASE,
@@ -112,8 +112,8 @@ def _refs(data_dir: Path) -> Iterator[tuple[str, bytes]]:
     listed = _files(data_dir, REPOSITORIES.as_posix())
     names = [name for name in listed if is_ref(name) and not (data_dir / name).is_dir()]
     for name in sorted(names, key=lambda each: each.name == "packed-refs"):
-        with contextlib.suppress(FileNotFoundError):
-            yield str(name), (data_dir / name).read_bytes()
+        with contextlib.suppress(FileNotFoundError), _opened(data_dir / name) as file:
+            yield str(name), file.read()
 
 
 def _rest(data_dir: Path) -> Iterator[PurePosixPath]:
@@ -140,8 +140,13 @@ def _add_file(archive: tarfile.TarFile, data_dir: Path, name: PurePosixPath) -> 
         if info.isdir():
             archive.addfile(info)
         elif info.isreg():
-            with (data_dir / name).open("rb") as file:
-                archive.addfile(info, file)
+            with _opened(data_dir / name) as file:
+                archive.addfile(archive.gettarinfo(arcname=str(name), fileobj=file), file)
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open a file, which must not be a link: the host's user may have swapped it."""
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
 
 
 def _add_bytes(

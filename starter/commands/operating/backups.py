@@ -24,10 +24,11 @@ async def backup(
 
     settings = _own_server("backup")
     manifest = await asyncio.to_thread(write_backup, settings, path.absolute())
+    size_mb = path.stat().st_size / 1e6
     lines = [
-        f"Backup     {shown(str(path))} ({path.stat().st_size / 1e6:.1f} MB)",
-        f"As of      {manifest.at:%Y-%m-%d %H:%M:%S} UTC; what happens later, paid model calls "
-        "included, may happen again after a restore",
+        f"Backup     {shown(str(path))} ({size_mb:.1f} MB)",
+        f"As of      {manifest.at:%Y-%m-%d %H:%M:%S} UTC",
+        "what happens later, paid model calls included, may happen again after a restore",
     ]
     if manifest.key_ids:
         named = ", ".join(manifest.key_ids)
@@ -51,8 +52,8 @@ async def restore(
     lines = [
         f"Restored   {shown(str(settings.data_dir))}",
         f"As of      {manifest.at:%Y-%m-%d %H:%M:%S} UTC",
-        f"open sessions go on with `{program()} up --detach`; first end the workers of the "
-        "original, or both do the same work",
+        "first end the workers of the original: both would do the same work",
+        f"then open sessions go on with `{program()} up --detach`",
     ]
     write(lines)
     return ExitCode.COMPLETE

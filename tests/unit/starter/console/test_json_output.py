@@ -33,10 +33,10 @@ READING = {
 }
 """Each with arguments that are right."""
 ACTING = {
-    "answer", "approve", "budget", "codec", "config check", "config migrate", "config schema",
-    "demo", "fast-forward", "init",
-    "pause", "priority", "proceed", "reject", "resume", "retry", "run", "simulate", "skip",
-    "steer", "stop", "up",
+    "answer", "approve", "backup", "budget", "codec", "config check", "config migrate",
+    "config schema", "demo", "fast-forward", "init",
+    "pause", "priority", "proceed", "reject", "restore", "resume", "retry", "run", "simulate",
+    "skip", "steer", "stop", "up",
 }  # fmt: skip
 
 

@@ -33,6 +33,8 @@ ACTING = (
     ("models", "test"),
     ("replay", "--adopt"),
     ("cleanup",),
+    ("backup", "x"),
+    ("restore", "x"),
     ("fast-forward",),
 )
 APART = {"codec", "config", "doctor", "init", "simulate"}
