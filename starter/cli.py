@@ -105,6 +105,7 @@ _GROUPS = (
         inspection.trace,
         reporting.history,
         reporting.report,
+        reporting.export,
         replay.replay,
         plan_command.plan,
     ),

@@ -25,6 +25,7 @@ READING = {
     "trace": (),
     "history": (),
     "report": (),
+    "export": (),
     "replay": (),
     "plan": (),
     "models": (),

@@ -48,6 +48,7 @@ LOOKING = (
     ("trace",),
     ("history",),
     ("report",),
+    ("export",),
     ("replay",),
     ("task", "t"),
     ("diff",),
