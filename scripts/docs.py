@@ -53,6 +53,7 @@ _DEFAULTS = {
     "gates.NAME.run": "",
     "BLUEFLAME_DATA_DIR": "the system's directory for application data",
     "BLUEFLAME_HOST_NAME": "generated once",
+    "BLUEFLAME_BUILD": "the release and a hash of the workflow code",
 }
 """Defaults that no model has: computed ones, and those of keys without a default."""
 
@@ -67,6 +68,7 @@ _INTERNAL = frozenset(
     {
         "BLUEFLAME_SERVER",
         "BLUEFLAME_FAIL_POINT",
+        "BLUEFLAME_TAKES_NEW",
         "BLUEFLAME_TEMPORAL",
         "BLUEFLAME_TOOL_SETTINGS_FD",
         "BLUEFLAME_ENDPOINT_KEYS",

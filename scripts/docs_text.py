@@ -37,6 +37,8 @@ VARIABLES = {
     "BLUEFLAME_TEMPORAL_PORT": "the port that the bundled server tries first; 0: any free port",
     "BLUEFLAME_UI_PORT": "the port that the bundled Web UI tries first; 0: any free port",
     "BLUEFLAME_HOST_NAME": "this host's name in its task queue",
+    "BLUEFLAME_BUILD": "the [build](operating.md#upgrade) that this program's workflow code "
+    "belongs to; set it where you name your builds yourself",
     "BLUEFLAME_PLAYBOOK": "the playbook of these workers' scripted model; `run --playbook` sets it",
     "BLUEFLAME_PROVIDERS": "the section `providers` as JSON; only for workers that you start "
     "yourself, because `run` and `up` set it. It takes precedence over the files",

@@ -19,6 +19,7 @@ from starter.commands.deciding import (
     steering,
 )
 from starter.commands.operating import (
+    backups,
     cleanup,
     codec,
     doctor,
@@ -28,7 +29,7 @@ from starter.commands.operating import (
     simulate,
     up,
 )
-from starter.commands.viewing import health, inspection, log, reporting
+from starter.commands.viewing import health, inspection, log, replay, reporting
 from starter.console.command_errors import CommandError
 from starter.console.nested_session import outside_only
 from starter.console.program_name import NAME
@@ -106,6 +107,8 @@ _GROUPS = (
         inspection.trace,
         reporting.history,
         reporting.report,
+        reporting.export,
+        replay.replay,
         plan_command.plan,
     ),
     (approve_and_reject.approve, approve_and_reject.reject, fast_forward_command.fast_forward),
@@ -119,7 +122,14 @@ _GROUPS = (
         steering.priority,
     ),
     (steering.budget, steering.proceed, steering.pause, steering.resume, steering.stop),
-    (cleanup.cleanup, codec.codec, notify_command.notify, simulate.simulate),
+    (
+        cleanup.cleanup,
+        backups.backup,
+        backups.restore,
+        codec.codec,
+        notify_command.notify,
+        simulate.simulate,
+    ),
 )
 _ACTING = {
     demo_command.demo,
@@ -129,8 +139,10 @@ _ACTING = {
     *_GROUPS[3],
     *_GROUPS[4],
     cleanup.cleanup,
+    backups.backup,
+    backups.restore,
 }
-"""`plan`, `models` and `notify` act only with some of their options, and check that themselves."""
+"""`plan`, `models`, `notify` and `replay` act only with some options, and check that themselves."""
 for _group in _GROUPS:
     for _command in _group:
         app.command()(outside_only(_command) if _command in _ACTING else _command)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from workers.hosting.cgroup_delegation import DelegationError, claim, place_of
+from workers.hosting.data_version import DataVersionError, read_version
 from workers.hosting.host_user import become_host_user
 from workers.hosting.privileges import PrivilegeError
 from workers.roles import Role, UnknownRoleError, parse_roles
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 
 _OPEN_FILES = 1 << 16
+_REFUSALS = (UnknownRoleError, ValueError, PrivilegeError, DelegationError, DataVersionError)
+"""Errors whose text tells a person what to change."""
 
 
 def main(arguments: Sequence[str] | None = None, code: "Code | None" = None) -> int:
@@ -41,10 +44,11 @@ def main(arguments: Sequence[str] | None = None, code: "Code | None" = None) -> 
     try:
         roles = parse_roles(options.roles)
         settings = Settings.read()
+        read_version(settings.data_dir)
         write_log_to(sys.stderr, _form(settings))
         _claim_cgroup(roles, settings)
         _drop_root(roles, settings, arguments)
-    except (UnknownRoleError, ValueError, PrivilegeError, DelegationError) as error:
+    except _REFUSALS as error:
         _say(f"error: {error}")
         return 2
     _allow_descriptors()

@@ -108,6 +108,11 @@ class Settings(BaseSettings):
     metrics_address: str | None = Field(default=None, pattern=r"^[A-Za-z0-9.:\[\]_-]+:[0-9]{1,5}$")
     """`host:port` where Prometheus scrapes the first role; the others have the next ports, in the
     order workflows, models, host, land. Port 0: any free ones. None: metrics are not served."""
+    build: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
+    """The build that this process's workflow code belongs to; None: named after the code itself."""
+    takes_new: bool = True
+    """Whether new sessions start on this process's build; false for workers of an older build that
+    only finish its sessions."""
     fail_point: str | None = None
     """Where a crash test ends this process, once; set only by tests."""
     payload_keys: SecretStr | None = None
@@ -186,7 +191,7 @@ class Settings(BaseSettings):
     def as_environment(self) -> dict[str, str]:
         """Return the variables that give another Blue Flame process the same settings."""
         names = ("data_dir", "host_uid", "host_gid", "host_name", "playbook", "sandbox", "cgroup")
-        values = {name: getattr(self, name) for name in names}
+        values = {name: getattr(self, name) for name in (*names, "build")}
         if self.toolchains:
             values["toolchains"] = self.toolchains_json()
         if self.registries != RegistryAccess():

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from temporalio.client import Client
 from temporalio.runtime import Runtime
+from temporalio.service import RPCError
 from temporalio.worker import Interceptor, Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
@@ -29,6 +29,8 @@ from workers.temporal.connection import connect
 from workers.temporal.heartbeats import HeartbeatInterceptor
 from workers.temporal.orphaned_activities import Journal, JournalInterceptor, fail_orphans
 from workers.temporal.temporal_errors import TemporalUnavailableError
+from workers.versions import deployment
+from workers.versions.build_id import build_of
 from workflows import queues
 
 _log = logging.getLogger(__name__)
@@ -83,7 +85,9 @@ async def serve(
             return
         journal = await _journal(client, settings, roles)
         measured = [*told.interceptors, JournalInterceptor(journal), HeartbeatInterceptor()]
-        workers = [w for offer in offered for w in _workers(client, offer, settings, measured)]
+        build = await _build(client, settings, roles, say)
+        serving = _Serving(client, settings, build, measured)
+        workers = [worker for offer in offered for worker in _workers(serving, offer)]
         try:
             async with asyncio.TaskGroup() as group:
                 running = [group.create_task(worker.run()) for worker in workers]
@@ -133,28 +137,56 @@ async def _journal(client: Client, settings: Settings, roles: Sequence[Role]) ->
     return journal
 
 
-def _workers(
-    client: Client, offer: Offer, settings: Settings, interceptors: Sequence[Interceptor]
-) -> list[Worker]:
+@dataclass(frozen=True)
+class _Serving:
+    """What all workers of this process share."""
+
+    client: Client
+    settings: Settings
+    build: str | None
+    """The build that its workflows are bound to; None: they are bound to none."""
+    interceptors: Sequence[Interceptor]
+
+
+async def _build(
+    client: Client, settings: Settings, roles: Sequence[Role], say: Callable[[str], None]
+) -> str | None:
+    """Make this process's build the current one, and return it; None without one."""
+    if Role.WORKFLOWS not in roles:
+        return None
+    if not await deployment.is_supported(client):
+        say("this server does not bind sessions to builds; upgrade only when no session is open")
+        return None
+    build = build_of(settings)
+    try:
+        if settings.takes_new:
+            await deployment.make_current(client, build)
+    except RPCError as error:
+        say(f"build {build!r} did not become the current one: {error}; set it with `temporal`")
+    return build
+
+
+def _workers(serving: _Serving, offer: Offer) -> list[Worker]:
     if not offer.activities and not offer.workflows:
         return []
     task_queues = [str(offer.role)]
     if offer.role is Role.HOST:
-        task_queues = [queues.HOST, queues.host_queue(data_layout.host_name(settings))]
-    return [patient(_worker(client, offer, task_queue, interceptors)) for task_queue in task_queues]
+        own = queues.host_queue(data_layout.host_name(serving.settings))
+        task_queues = [queues.HOST, own]
+    return [patient(_worker(serving, offer, task_queue)) for task_queue in task_queues]
 
 
-def _worker(
-    client: Client, offer: Offer, task_queue: str, interceptors: Sequence[Interceptor]
-) -> Worker:
+def _worker(serving: _Serving, offer: Offer, task_queue: str) -> Worker:
+    is_bound = serving.build is not None and bool(offer.workflows)
     return Worker(
-        client,
-        identity=_identity(),
+        serving.client,
+        identity=_identity(serving.settings),
         task_queue=task_queue,
         workflows=offer.workflows,
         activities=offer.activities,
         workflow_runner=workflow_runner(),
-        interceptors=interceptors,
+        interceptors=serving.interceptors,
+        deployment_config=deployment.pinned(serving.build or "") if is_bound else None,
         max_concurrent_activities=_CONCURRENT_ACTIVITIES[offer.role],
         sticky_queue_schedule_to_start_timeout=_STICKY,
         graceful_shutdown_timeout=GRACE,
@@ -162,16 +194,9 @@ def _worker(
     )
 
 
-def _identity() -> str:
-    """Name this process, its machine and its version, as the Web UI and `health` show them."""
-    return f"{os.getpid()}@{socket.gethostname()} blueflame/{_version()}"
-
-
-def _version() -> str:
-    try:
-        return version("blueflame")
-    except PackageNotFoundError:
-        return "source"
+def _identity(settings: Settings) -> str:
+    """Name this process, its machine and its build, as the Web UI and `health` show them."""
+    return f"{os.getpid()}@{socket.gethostname()} blueflame/{build_of(settings)}"
 
 
 def workflow_runner() -> SandboxedWorkflowRunner:

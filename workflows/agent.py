@@ -16,13 +16,14 @@ from workflows.domain.agent.messages import ToolCall, ToolMessage, ToolResult, U
 from workflows.domain.budget import Grant
 from workflows.domain.ids import Tree
 from workflows.domain.session.question import QuestionAsked
+from workflows.errors import INTERNAL_ERRORS
 from workflows.failures import failure_words
 from workflows.policy.agent import opening_messages, questions, submission_check
 from workflows.policy.agent import turn_decisions as policy
 from workflows.policy.money.amounts_in_words import counted
 
 
-@workflow.defn(name="AgentWorkflow", failure_exception_types=[Exception])
+@workflow.defn(name="AgentWorkflow", failure_exception_types=INTERNAL_ERRORS)
 class AgentWorkflow:
     """Purpose: one model conversation on one worktree, from its opening to its end.
 

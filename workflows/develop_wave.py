@@ -52,6 +52,7 @@ from workflows.domain.session.wave_values import (
     TaskWord,
     Waits,
 )
+from workflows.errors import INTERNAL_ERRORS
 from workflows.policy.agent import opening_messages
 from workflows.policy.agent.agent_limits import limits_for
 from workflows.policy.commands.protection import gate_files
@@ -60,7 +61,7 @@ from workflows.policy.review.diff_rules import told
 _SUMMARY_CHARACTERS: Final = 4_000
 
 
-@workflow.defn(name="DevelopWave", failure_exception_types=[Exception])
+@workflow.defn(name="DevelopWave", failure_exception_types=INTERNAL_ERRORS)
 class DevelopWave:
     """Purpose: develop the given tasks; the session schedules them.
 

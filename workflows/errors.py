@@ -77,3 +77,28 @@ UNKNOWN_OUTCOME = (
 )
 """A model call that ends like this may have been billed, so Temporal must not retry it. The prefix
 is the server's own name for a time-out in a retry policy's non-retryable types."""
+
+INTERNAL_ERRORS: tuple[type[Exception], ...] = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    BufferError,
+    EOFError,
+    ExceptionGroup,
+    ImportError,
+    LookupError,
+    MemoryError,
+    NameError,
+    OSError,
+    ReferenceError,
+    RuntimeError,
+    StopAsyncIteration,
+    StopIteration,
+    SyntaxError,
+    SystemError,
+    TypeError,
+    ValueError,
+)
+"""Errors of workflow code that fail its workflow, so that its session hears of them. `Exception`
+would include Temporal's own errors: code that does not fit its history must wait instead, until a
+worker with fitting code comes."""

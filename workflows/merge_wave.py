@@ -40,11 +40,12 @@ from workflows.domain.session.wave_values import (
     ReturnedChangeset,
     UnjudgedChangeset,
 )
+from workflows.errors import INTERNAL_ERRORS
 from workflows.policy.gates.chosen_gates import as_baseline
 from workflows.policy.gates.gate_comparison import GateDecision, judge_gates
 
 
-@workflow.defn(name="MergeWave", failure_exception_types=[Exception])
+@workflow.defn(name="MergeWave", failure_exception_types=INTERNAL_ERRORS)
 class MergeWave:
     """Purpose: head only moves to a tree with green gates. No signals; carries nothing over."""
 

@@ -19,12 +19,13 @@ from workflows.domain.budget import Bill
 from workflows.domain.ids import AgentId
 from workflows.domain.plan import Plan
 from workflows.domain.session.wave_values import PlanRequest, PlanResult, TaskWord
+from workflows.errors import INTERNAL_ERRORS
 from workflows.policy.agent import opening_messages
 from workflows.policy.agent.agent_limits import limits_for
 from workflows.policy.plan.plan_check import read_plan
 
 
-@workflow.defn(name="PlanWave", failure_exception_types=[Exception])
+@workflow.defn(name="PlanWave", failure_exception_types=INTERNAL_ERRORS)
 class PlanWave:
     """Purpose: a goal in, a valid plan out. Carries nothing over.
 

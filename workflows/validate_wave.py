@@ -39,6 +39,7 @@ from workflows.domain.session.wave_values import (
     ValidateResult,
 )
 from workflows.domain.verdict import EvidencePlace, Submission, Verdict
+from workflows.errors import INTERNAL_ERRORS
 from workflows.policy.agent import opening_messages
 from workflows.policy.agent.agent_limits import limits_for
 from workflows.policy.agent.opening_messages import Submitted
@@ -66,7 +67,7 @@ class _Cost:
         self.is_at_cap = outcome.end is AgentEnd.CAP
 
 
-@workflow.defn(name="ValidateWave", failure_exception_types=[Exception])
+@workflow.defn(name="ValidateWave", failure_exception_types=INTERNAL_ERRORS)
 class ValidateWave:
     """Purpose: judge submitted work. Signals: `pause`, `resume`, `report`. Carries nothing over."""
 

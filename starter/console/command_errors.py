@@ -17,6 +17,12 @@ _REMEDIES: Final = {
     errno.EROFS: "the disk is read-only: mount it for writing, or name another place",
     errno.EMFILE: "too many files are open: raise `ulimit -n`",
 }
+_SAID: Final = {
+    ("workers.temporal.temporal_errors", "TemporalUnavailableError"): ExitCode.UNAVAILABLE,
+    ("workers.hosting.data_version", "DataVersionError"): ExitCode.USAGE,
+    ("workers.backups.backup_contents", "BackupError"): ExitCode.USAGE,
+}
+"""Errors whose text is a message for a person."""
 _ELSE: Final = "`doctor` tells what is missing here"
 
 
@@ -37,8 +43,9 @@ def explained(error: Exception) -> CommandError | None:
         return error
     if _is_a(error, "temporalio.service", "RPCError"):
         return CommandError(f"Temporal: {error}; {_of_temporal(error)}", ExitCode.UNAVAILABLE)
-    if _is_a(error, "workers.temporal.temporal_errors", "TemporalUnavailableError"):
-        return CommandError(str(error), ExitCode.UNAVAILABLE)
+    for (module, name), code in _SAID.items():
+        if _is_a(error, module, name):
+            return CommandError(str(error), code)
     if _is_a(error, "pydantic", "ValidationError"):
         return CommandError(_complaint(error))
     if isinstance(error, OSError):

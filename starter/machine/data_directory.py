@@ -23,7 +23,10 @@ def require_place(path: Path) -> None:
 
     Raises:
         CommandError: something else is at the path or a parent, or it may not be inspected.
+        DataVersionError: the directory is of a newer release.
     """
+    from workers.hosting.data_version import read_version
+
     for place in (path, *path.parents):
         try:
             is_folder = place.is_dir()
@@ -33,6 +36,7 @@ def require_place(path: Path) -> None:
                 f"data directory {str(path)!r} cannot be looked at ({error.strerror}); {_OTHER}"
             ) from error
         if is_folder:
+            read_version(path)
             return
         if is_there:
             raise CommandError(

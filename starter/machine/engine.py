@@ -264,12 +264,24 @@ def check_workers(settings: "Settings", request: "SessionRequest | None" = None)
     from workers.server.supervisor import read_state
 
     state = read_state(settings)
-    fault = None if state is None else _workers_fault(settings, state, request)
+    fault = None
+    if state is not None:
+        fault = _build_fault(settings, state) or _workers_fault(settings, state, request)
     if state is not None and fault is not None:
         raise CommandError(
             f"process {state.pid} keeps workers here that {fault}; end it first (`up --stop`), or "
             "use another BLUEFLAME_DATA_DIR"
         )
+
+
+def _build_fault(settings: "Settings", state: "SupervisorState") -> str | None:
+    from workers.versions.build_id import build_of
+
+    own = build_of(settings)
+    if state.build == own:
+        return None
+    before = f"build {state.build!r}" if state.build else "an earlier release"
+    return f"are of {before}, and this command is of build {own!r} (open sessions stay on theirs)"
 
 
 def _workers_fault(

@@ -8,6 +8,7 @@ limits are those of the alerts in `docker/alerts.yml`.
 | a role has no worker, or over 10 pieces of work wait for it    |
 | less than 5 GB are free                                        |
 | no worker answers for an open session                          |
+| no worker of its build runs, or its code fails on its history  |
 | an activity failed twice or more, and is tried again           |
 | nothing happened for an hour, and it waits for no one          |
 """
@@ -32,9 +33,9 @@ class WorkerHealth(BaseModel, frozen=True, extra="forbid"):
     """One worker process at one queue."""
 
     identity: str
-    """Its process, machine and version."""
+    """Its process, machine and build."""
     version: str
-    """Of Blue Flame; empty if it does not say."""
+    """Its build of Blue Flame; empty if it does not say."""
     last_seen: datetime
     is_alive: bool
     """It asked for work within the last 90 seconds."""
@@ -53,6 +54,8 @@ class SessionHealth(BaseModel, frozen=True, extra="forbid"):
     """One open session."""
 
     session: str
+    build: str
+    """The build that it is bound to; empty if to none."""
     phase: str
     """`unanswered` if no worker answers for it."""
     idle_s: int
@@ -126,6 +129,7 @@ def _session(session: OpenSession, fleet: Fleet) -> SessionHealth:
     parked = [each for each in session.pending if is_parked(each)]
     return SessionHealth(
         session=session.session,
+        build=session.build,
         phase="unanswered" if session.view is None else session.view.phase,
         idle_s=round(idle(session, fleet).total_seconds()),
         waits_for_person=tuple(f"{wait.kind}: {wait.subject}" for wait in waits),
@@ -140,6 +144,8 @@ def _parked(work: PendingWork) -> str:
 
 
 def _problem(session: OpenSession, fleet: Fleet, *, waits: bool) -> str:
+    if session.obstacle:
+        return session.obstacle
     if session.view is None:
         return "no worker answers for it"
     failing = [each for each in session.pending if not is_parked(each) and each.attempt >= _OFTEN]

@@ -30,8 +30,9 @@ from starter.console.exit_codes import ExitCode
 from starter.sessions.sent_decisions import GONE, execute
 from starter.sessions.short_ids import fits, make_id, too_short
 from starter.sessions.shown_session import ProviderWait, SessionSummary, ShownSession
-from starter.sessions.worker_presence import has_workers
+from starter.sessions.worker_presence import serves, why_unanswered
 from workers.temporal.temporal_errors import PayloadUnreadableError
+from workers.versions.deployment import build_of_listed, builds_at_work
 from workflows import queues
 from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.changeset import ChangesetState
@@ -105,8 +106,9 @@ class Sessions:
     async def list(self, limit: int, *, is_open: bool = False) -> list[SessionSummary]:
         """Return the newest sessions, or the newest open ones; the newest first."""
         query = f'WorkflowType="{WORKFLOW}"' + ' AND ExecutionStatus="Running"' * is_open
+        at_work = await builds_at_work(self._client)
         runs = [run async for run in self._client.list_workflows(query, limit=limit)]
-        found = await asyncio.gather(*map(_summary, runs))
+        found = await asyncio.gather(*(_summary(run, at_work) for run in runs))
         return sorted(found, key=lambda s: s.session, reverse=True)
 
     async def find(self, wanted: str | None, *, acts: bool = False) -> Chosen:
@@ -294,7 +296,9 @@ class Sessions:
         try:
             return await asked(rpc_timeout=_QUERY)
         except RPCError as error:
-            if error.status not in _UNANSWERED or not await has_workers(self._client):
+            if error.status not in _UNANSWERED or not await serves(
+                self._client, f"{PREFIX}{session}"
+            ):
                 raise
         return await asked(rpc_timeout=_BUSY_QUERY)
 
@@ -304,8 +308,8 @@ class Sessions:
         memo = await description.memo()
         known = _remembered(session, description, memo)
         if description.status is WorkflowExecutionStatus.RUNNING:
-            scripted = " --playbook FILE" if known.scripted else ""
-            reason = f"no worker answers; `up --detach{scripted}` starts one, and it goes on"
+            workflow = f"{PREFIX}{session}"
+            reason = await why_unanswered(self._client, workflow, scripted=known.scripted)
             return ShownSession.model_validate({**dict(known), "reason": reason, "live": False})
         result = await self.result(session)
         if isinstance(result, str) and known.phase is not SessionPhase.ENDED:
@@ -377,7 +381,7 @@ def _left_changeset(changeset: ChangesetLine) -> ChangesetLine:
     return ChangesetLine.model_validate({**dict(changeset), **dropped})
 
 
-async def _summary(execution: WorkflowExecution) -> SessionSummary:
+async def _summary(execution: WorkflowExecution, at_work: frozenset[str]) -> SessionSummary:
     try:
         # Not the whole memo: the view in it is long, and this list may be.
         goal = await execution.memo_value("goal", "")
@@ -385,12 +389,14 @@ async def _summary(execution: WorkflowExecution) -> SessionSummary:
     except PayloadUnreadableError as error:
         goal, repository = f"({error})", ""
     status = execution.status.name.lower() if execution.status else "unknown"
+    build = build_of_listed(execution) if status == "running" else ""
     return SessionSummary(
         session=SessionId(execution.id.removeprefix(PREFIX)),
         goal=str(goal),
         repository=str(repository),
         status=status,
         state="open" if status == "running" else status,
+        notice=f"no worker of build {build}" if build and build not in at_work else "",
         started_at=execution.start_time.astimezone(UTC),
         closed_at=execution.close_time.astimezone(UTC) if execution.close_time else None,
     )

@@ -55,5 +55,7 @@ class SessionSummary(BaseModel, frozen=True, extra="forbid"):
     """A playbook answers for a role; known if the session answered or left a view."""
     sandbox: str = ""
     """What confines commands, `none` if nothing does; empty if unknown."""
+    notice: str = ""
+    """Why it cannot go on, if that is known; `status` says what to do."""
     started_at: datetime
     closed_at: datetime | None

@@ -30,7 +30,8 @@ def _queue(queue: QueueHealth, health: Health) -> Iterator[str]:
 
 
 def _session(session: SessionHealth) -> Iterator[str]:
-    yield f"Session    {session.session}: {session.phase}, last event {session.idle_s} s ago"
+    build = f", build {session.build}" if session.build else ""
+    yield f"Session    {session.session}: {session.phase}, last event {session.idle_s} s ago{build}"
     for each in session.waits_for_person:
         yield f"             waits for you: {one_line(each, _WIDTH)}"
     for each in session.waits_for_provider:

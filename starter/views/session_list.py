@@ -30,5 +30,6 @@ def _line(one: SessionSummary) -> str:
         for name, holds in {"SCRIPTED": one.scripted, "sandbox NONE": one.sandbox == "none"}.items()
         if holds
     ]
+    marks += [one_line(one.notice, 100)] if one.notice else []
     marked = f"  ({', '.join(marks)})" if marks else ""
     return f"{one.session}  {one.state:<10} {one.started_at:%Y-%m-%d %H:%M}  {goal}{marked}"

@@ -112,9 +112,11 @@ def spent(session: ShownSession) -> str:
 def state(session: ShownSession) -> str:
     """Return a session's state in words."""
     words = session.outcome or _PHASES[session.phase]
-    if not session.live and session.outcome is None:
+    is_unanswered = not session.live and session.outcome is None
+    if is_unanswered:
         words = "open"
-    is_said = session.phase is SessionPhase.AWAITING_PLAN and bool(session.tasks)
+    is_asking = session.phase is SessionPhase.AWAITING_PLAN and bool(session.tasks)
+    is_said = is_asking and not is_unanswered
     return f"{words} ({shown(session.reason)})" if session.reason and not is_said else words
 
 

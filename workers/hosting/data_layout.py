@@ -1,6 +1,7 @@
 """The data directory: made with the rights that each role needs, and no more.
 
     <data>/            0700, belongs to the person
+      version          the number of this format (`data_version`)
       server.json      the bundled server's address, next to temporal.db and the locks
       logs/            bounded logs
       orphans/         journals of running activities (roles other than host)
@@ -15,6 +16,7 @@ import uuid
 from pathlib import Path
 
 from workers.atomic_file import replace_text
+from workers.hosting.data_version import bring_forward
 from workers.hosting.privileges import prepare_data_dir
 from workers.settings import Settings
 
@@ -24,9 +26,11 @@ def prepare(settings: Settings) -> None:
 
     Raises:
         OSError: one of them cannot be made; the error names it.
+        DataVersionError: the directory is of a newer release.
     """
     for path in (settings.data_dir, settings.logs_dir, settings.data_dir / "orphans"):
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    bring_forward(settings.data_dir)
     prepare_data_dir(settings.data_dir, settings.host_uid, settings.host_gid)
 
 

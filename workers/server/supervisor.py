@@ -8,6 +8,7 @@ that pipe, and the workers watch for its end, so none outlives the supervisor, h
 
 import asyncio
 import contextlib
+import dataclasses
 import logging
 import os
 import sys
@@ -25,9 +26,11 @@ from workers.atomic_file import replace_text
 from workers.hosting import data_layout
 from workers.roles import Role, environment_for
 from workers.server.dev_server import EmbeddedServer, answers
+from workers.server.older_builds import OlderBuilds, environment_of
 from workers.server.restarted_processes import Program, keep_running
 from workers.settings import Settings
 from workers.temporal.connection import target
+from workers.versions.build_id import build_of
 from workflows.domain.agent.model_values import Provider
 from workflows.domain.environment import RegistryAccess
 
@@ -137,6 +140,9 @@ class Supervisor:
         async with asyncio.TaskGroup() as group:
             for role in self._roles:
                 group.create_task(keep_running(self._program(role), self._listener(role)))
+            if Role.WORKFLOWS in self._roles:
+                older = OlderBuilds(self._settings, self._older_program)
+                group.create_task(older.keep(self.workers_ready))
 
     async def _address(self) -> str:
         """Return what a worker is sent: the server's address once it answers, or nothing."""
@@ -146,6 +152,7 @@ class Supervisor:
     def _write_state(self, *, ready: bool) -> None:
         state = SupervisorState(
             pid=os.getpid(),
+            build=build_of(self._settings),
             ready=ready,
             playbook=self._settings.playbook,
             sandbox=self._settings.sandbox,
@@ -187,12 +194,21 @@ class Supervisor:
             grace=GRACE + timedelta(seconds=5),
         )
 
+    def _older_program(self, build: str) -> Program:
+        program = self._program(Role.WORKFLOWS)
+        environment = environment_of(self._settings, build, dict(program.environment))
+        log = self._settings.logs_dir / f"worker-workflows-{build}.log"
+        name = f"worker workflows of build {build}"
+        return dataclasses.replace(program, name=name, environment=environment, log=log)
+
 
 class SupervisorState(BaseModel, frozen=True, extra="ignore"):
     """The content of `<data>/workers.json`; true only while the lock is held."""
 
     schema_version: int = 1
     pid: int
+    build: str = ""
+    """The build of these workers' code; empty: of a release that named none."""
     ready: bool
     """Every role has been ready."""
     playbook: Path | None

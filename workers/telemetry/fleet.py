@@ -17,6 +17,7 @@ from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.api.workflowservice.v1 import (
     DescribeTaskQueueRequest,
+    DescribeWorkflowExecutionResponse,
     GetWorkflowExecutionHistoryReverseRequest,
     ListWorkersRequest,
 )
@@ -25,12 +26,12 @@ from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.service import RPCError, RPCStatusCode
 
 from workers.roles import Role
+from workers.versions.deployment import RECENT, build_of_workflow, builds_at_work
+from workers.versions.obstacles import obstacle
 from workflows import queues
 from workflows.domain.budget import LedgerView
 from workflows.domain.session.session_values import SessionView
 
-RECENT: Final = timedelta(seconds=90)
-"""A worker without work asks once a minute; the server records when the request began."""
 _QUERY: Final = timedelta(seconds=5)
 """Without a worker a query would wait for 30 s."""
 _AT_ONCE: Final = 16
@@ -44,13 +45,13 @@ class Poller(BaseModel, frozen=True, extra="forbid"):
     """A worker that asked a queue for work."""
 
     identity: str
-    """Its process, machine and version: `4711@host blueflame/0.1.0`."""
+    """Its process, machine and build: `4711@host blueflame/0.1.0-3f2a91c07e`."""
     last_seen: datetime
     """When it asked, or sent its heartbeat."""
 
     @property
     def version(self) -> str:
-        """The version of Blue Flame that it runs; empty if it does not say."""
+        """The build of Blue Flame that it runs; empty if it does not say."""
         return self.identity.partition(" blueflame/")[2]
 
 
@@ -92,6 +93,10 @@ class OpenSession(BaseModel, frozen=True, extra="forbid"):
     last_event: datetime
     """Of any of its open workflows except the ledger."""
     pending: tuple[PendingWork, ...]
+    build: str = ""
+    """The build that it is bound to; empty if to none."""
+    obstacle: str = ""
+    """Why one of its workflows cannot go on: no worker of its build, or code that does not fit."""
 
 
 class Fleet(BaseModel, frozen=True, extra="forbid"):
@@ -118,7 +123,8 @@ async def read_fleet(client: Client, limit: int = 200) -> Fleet:
     found = await _each([*_QUEUES, *sorted(own)], lambda queue: _queue(client, queue))
     query = "WorkflowType = 'SessionWorkflow' AND ExecutionStatus = 'Running'"
     ids = {each.id async for each in client.list_workflows(query, limit=limit)}
-    sessions = await _each(sorted(ids), lambda name: _SessionReader(client, name).read())
+    work = await builds_at_work(client)
+    sessions = await _each(sorted(ids), lambda name: _SessionReader(client, name, work).read())
     return Fleet(at=at, queues=tuple(found), sessions=tuple(filter(None, sessions)))
 
 
@@ -177,9 +183,10 @@ async def _queue(client: Client, queue: str) -> QueueState:
 class _SessionReader:
     """Reads one open session."""
 
-    def __init__(self, client: Client, workflow: str) -> None:
+    def __init__(self, client: Client, workflow: str, at_work: frozenset[str]) -> None:
         self._client = client
         self._workflow = workflow
+        self._at_work = at_work
 
     async def read(self) -> OpenSession | None:
         """Return the session; None if it has just ended."""
@@ -189,18 +196,23 @@ class _SessionReader:
         names = [self._workflow, *(each for each in parts if each != ledger)]
         try:
             events = await _each(names, self._last_event)
-            pending = await _each(names, self._pending)
+            described = await _each(names, self._described)
+            obstacles = [await obstacle(self._client, each, self._at_work) for each in described]
+            pending = [work for each in described for work in await self._pending(each)]
         except RPCError as error:
             if error.status is RPCStatusCode.NOT_FOUND:
                 return None
             raise
         return OpenSession(
             session=self._workflow.removeprefix("session/"),
-            view=await self._asked(self._workflow, SessionView),
+            # A workflow that cannot go on would only let the query wait.
+            view=None if obstacles[0] else await self._asked(self._workflow, SessionView),
             ledger=await self._asked(ledger, LedgerView),
             last_own_event=events[0],
             last_event=max(events),
-            pending=tuple(each for found in pending for each in found),
+            pending=tuple(pending),
+            build=build_of_workflow(described[0].workflow_execution_info),
+            obstacle=next(filter(None, obstacles), ""),
         )
 
     async def _asked(self, workflow: str, kind: type[_T]) -> _T | None:
@@ -221,12 +233,13 @@ class _SessionReader:
         answer = await service.get_workflow_execution_history_reverse(request)
         return answer.history.events[0].event_time.ToDatetime(UTC)
 
-    async def _pending(self, workflow: str) -> list[PendingWork]:
-        description = await self._client.get_workflow_handle(workflow).describe()
+    async def _described(self, workflow: str) -> DescribeWorkflowExecutionResponse:
+        return (await self._client.get_workflow_handle(workflow).describe()).raw_description
+
+    async def _pending(self, described: DescribeWorkflowExecutionResponse) -> list[PendingWork]:
+        workflow = described.workflow_execution_info.execution.workflow_id
         failed: Iterable[PendingActivityInfo] = (
-            each
-            for each in description.raw_description.pending_activities
-            if each.HasField("last_failure")
+            each for each in described.pending_activities if each.HasField("last_failure")
         )
         return [await self._work(workflow, each) for each in failed]
 

@@ -1,14 +1,17 @@
-"""Commands that tell a session as a whole: `report` as a page, `history` as a story."""
+"""Commands that tell a session as a whole: `report`, `history`, and all of it: `export`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
-from starter.console.terminal import command, write
+from starter.console.terminal import command, shown, write
 from starter.input.session_options import JsonOption, SessionArgument, one_session
+
+if TYPE_CHECKING:
+    from workflows.domain.ids import SessionId
 
 
 @command
@@ -46,7 +49,50 @@ async def report(
 
 
 @command
-async def history(session: SessionArgument = None, *, json: JsonOption = False) -> ExitCode:
+async def export(
+    session: SessionArgument = None,
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            dir_okay=False,
+            help="The file to write; it must not exist. Default: SESSION.zip here.",
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> ExitCode:
+    """Write a session's report, plan, diffs and histories to one ZIP file. Needs no worker."""
+    from starter.console import json_output
+    from starter.machine.engine import connected, read_settings
+    from starter.reports.session_archive import write_archive
+
+    sessions, found = await one_session(session, json=json)
+    settings = read_settings()
+    path = (output or Path(f"{found}.zip")).absolute()
+    try:
+        await write_archive(sessions, await connected(settings), found, settings, path)
+    except OSError as error:
+        raise CommandError(
+            f"the archive cannot be written ({error.strerror or error}: {str(path)!r}); name "
+            "another file with --output"
+        ) from error
+    if json:
+        return json_output.write_object(session=found, path=str(path))
+    write([f"Archive    {shown(str(path))}"])
+    return ExitCode.COMPLETE
+
+
+@command
+async def history(
+    session: SessionArgument = None,
+    *,
+    events: Annotated[
+        bool, typer.Option("--events", help="List the events of all of Temporal's histories.")
+    ] = False,
+    json: JsonOption = False,
+) -> ExitCode:
     """Tell a session as a story: what happened, who decided what, when and why."""
     from starter.console import json_output
     from starter.reports import story_words
@@ -55,10 +101,27 @@ async def history(session: SessionArgument = None, *, json: JsonOption = False) 
     from starter.views import safety_labels, session_words
 
     sessions, found = await one_session(session, json=json)
+    if events:
+        return await _events(found, json=json)
     facts = await gather(sessions, found)
     if json:
         labels = safety_labels.document(facts.view)
         return json_output.write_object(**labels, events=story(facts))
     write(safety_labels.of(facts.view), session_words.style)
     write(story_words.lines(story(facts)))
+    return ExitCode.COMPLETE
+
+
+async def _events(session: "SessionId", *, json: bool) -> ExitCode:
+    from starter.console import json_output
+    from starter.machine.engine import connected, read_settings
+    from starter.views import event_words
+    from workers.telemetry.event_list import read_events
+
+    listed = await read_events(await connected(read_settings()), session)
+    if not listed:
+        raise CommandError(f"there is no session {session!r}; `ls` lists them")
+    if json:
+        return json_output.write_object(session=session, events=listed)
+    write(event_words.lines(listed))
     return ExitCode.COMPLETE

@@ -25,6 +25,8 @@ READING = {
     "trace": (),
     "history": (),
     "report": (),
+    "export": (),
+    "replay": (),
     "plan": (),
     "models": (),
     "cleanup": ("--dry-run",),
@@ -33,9 +35,9 @@ READING = {
 }
 """Each with arguments that are right."""
 ACTING = {
-    "answer", "approve", "budget", "codec", "config check", "config migrate", "config schema",
-    "demo", "fast-forward", "init",
-    "pause", "priority", "proceed", "reject", "resume", "retry",
+    "answer", "approve", "backup", "budget", "codec", "config check", "config migrate",
+    "config schema", "demo", "fast-forward", "init",
+    "pause", "priority", "proceed", "reject", "restore", "resume", "retry",
     "revert", "rewind", "run", "simulate", "skip",
     "steer", "stop", "up",
 }  # fmt: skip

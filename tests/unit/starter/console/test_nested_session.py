@@ -34,7 +34,10 @@ ACTING = (
     ("plan", "--edit"),
     ("models", "test"),
     ("notify", "--test"),
+    ("replay", "--adopt"),
     ("cleanup",),
+    ("backup", "x"),
+    ("restore", "x"),
     ("fast-forward",),
 )
 APART = {"codec", "config", "doctor", "init", "simulate"}
@@ -48,6 +51,8 @@ LOOKING = (
     ("trace",),
     ("history",),
     ("report",),
+    ("export",),
+    ("replay",),
     ("task", "t"),
     ("diff",),
     ("watch",),

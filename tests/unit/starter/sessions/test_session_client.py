@@ -9,7 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from temporalio.api.taskqueue.v1 import PollerInfo
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueResponse
+from temporalio.api.workflowservice.v1 import (
+    DescribeTaskQueueResponse,
+    DescribeWorkflowExecutionResponse,
+    ListWorkersResponse,
+)
 from temporalio.service import RPCError, RPCStatusCode
 
 from starter.console.command_errors import CommandError
@@ -91,6 +95,16 @@ class Busy:
     @property
     def workflow_service(self) -> "Busy":
         return self
+
+    @property
+    def raw_description(self) -> DescribeWorkflowExecutionResponse:
+        return DescribeWorkflowExecutionResponse()
+
+    async def describe(self) -> "Busy":
+        return self
+
+    async def list_workers(self, request: object) -> ListWorkersResponse:
+        return ListWorkersResponse()
 
     async def describe_task_queue(self, request: object) -> DescribeTaskQueueResponse:
         return self._answer
