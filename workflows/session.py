@@ -326,11 +326,11 @@ class SessionWorkflow:
     async def _take_decision(self, entry: Entry) -> None:
         """Answer before the effects, which happen inside this session and may take a while."""
         applied = self._judge(entry.sent)
-        if applied.refused:
-            entry.refuse(applied.refused)
-        elif entry.update_id:
-            outcome = decision_record.outcome_of(applied, entry.sent)
-            applied = decision_record.remember(applied, entry.update_id, outcome)
+        if applied.refused and entry.update_id:
+            entry.refuse(applied.refused)  # its sender is told, so nothing is recorded
+            return
+        if entry.update_id:
+            applied, outcome = decision_record.remember(applied, entry.update_id, entry.sent)
             entry.accept(outcome)
         await self._apply(applied)
 
