@@ -12,9 +12,9 @@ from typer.core import TyperGroup
 
 from starter.commands.deciding import (
     approve_and_reject,
-    earlier_work,
     fast_forward_command,
     plan_command,
+    rewind_and_revert,
     run,
     steering,
 )
@@ -115,8 +115,8 @@ _GROUPS = (
     (
         steering.skip,
         steering.retry,
-        earlier_work.rewind,
-        earlier_work.revert,
+        rewind_and_revert.rewind,
+        rewind_and_revert.revert,
         steering.steer,
         steering.answer,
         steering.priority,

@@ -13,10 +13,8 @@ from typing import NoReturn, TypeVar, Unpack
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError, ChildWorkflowError, FailureError
 
-from workflows import run_length
 from workflows.agent_lifecycle import ChildHandle, failure_text
 from workflows.cancellation import end_if_cancelled, is_cancelled
-from workflows.decision_inbox import DecisionInbox, Entry
 from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.budget import CapChanged, LedgerEvent
 from workflows.domain.plan import Plan
@@ -32,7 +30,6 @@ from workflows.domain.session.session_values import (
 )
 from workflows.domain.session.wave_values import ItemReport
 from workflows.domain.task import TaskRecord
-from workflows.host_answers import host_answer
 from workflows.notifications.session_news import SessionNews
 from workflows.policy.decision import decisions, plan_edits
 from workflows.policy.gates.base_notices import base_refusal
@@ -47,8 +44,17 @@ from workflows.policy.session import (
     wave_outcomes,
     wave_requests,
 )
-from workflows.preparation import baseline, check_plan, prepare
-from workflows.running_waves import RunningWaves, finish_ledger, ledger_lost, set_cap, start_ledger
+from workflows.sessions import run_length
+from workflows.sessions.decision_inbox import DecisionInbox, Entry
+from workflows.sessions.host_answers import host_answer
+from workflows.sessions.preparation import baseline, check_plan, prepare
+from workflows.sessions.running_waves import (
+    RunningWaves,
+    finish_ledger,
+    ledger_lost,
+    set_cap,
+    start_ledger,
+)
 
 _T = TypeVar("_T")
 
