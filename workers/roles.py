@@ -1,7 +1,7 @@
 """The roles of worker processes, and which environment variables each may see.
 
-Keys reach only role `models`. Everything is an allow-list: a variable that is not named here (a
-token of CI, another program's password) reaches no worker.
+Keys reach only role `models`, tokens of hosting services only role `land`. Everything is an
+allow-list: a variable that is not named here (another program's password) reaches no worker.
 """
 
 from collections.abc import Iterable, Mapping
@@ -50,6 +50,8 @@ _HOST_NAMES: Final = frozenset(
 )
 """Variables that give package tools their indexes; hosts pass them to set-up, without
 credentials."""
+LAND_NAMES: Final = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"})
+"""Variables that say how role `land` reaches hosting services."""
 
 
 def parse_roles(text: str) -> tuple[Role, ...]:
@@ -71,6 +73,7 @@ def environment_for(
     roles: Iterable[Role],
     environment: Mapping[str, str],
     keys: AbstractSet[str] = frozenset(),
+    tokens: AbstractSet[str] = frozenset(),
 ) -> dict[str, str]:
     """Return the part of `environment` that a process with these roles gets.
 
@@ -78,15 +81,19 @@ def environment_for(
         roles: the process's.
         environment: the whole environment.
         keys: the variables of further keys, which also reach only role `models`.
+        tokens: the variables of tokens of hosting services, which reach only role `land`.
     """
     named = tuple(roles)
     with_keys, with_indexes = Role.MODELS in named, Role.HOST in named
+    secret = keys | tokens
+    with_tokens = bool(tokens) and Role.LAND in named
     return {
         k: v
         for k, v in environment.items()
-        if (with_keys and (k in keys or _is_for_models(k)))
-        or (with_indexes and _is_for_hosts(k) and k not in keys)
-        or (_is_shared(k) and k not in keys)
+        if (with_keys and (k in keys or _is_for_models(k)) and k not in tokens)
+        or (with_tokens and (k in tokens or _is_for_land(k)) and k not in keys)
+        or (with_indexes and _is_for_hosts(k) and k not in secret)
+        or (_is_shared(k) and k not in secret)
     }
 
 
@@ -96,6 +103,10 @@ def _is_shared(name: str) -> bool:
 
 def _is_for_models(name: str) -> bool:
     return name.upper() in _MODEL_NAMES or name.startswith(_MODEL_PREFIXES)
+
+
+def _is_for_land(name: str) -> bool:
+    return name.upper() in LAND_NAMES
 
 
 def _is_for_hosts(name: str) -> bool:

@@ -4,11 +4,12 @@ A role's code is imported only when the role is asked for, so that a worker load
 role does not need. Adapters are made here and passed to the activity classes; nothing is decided.
 
     role        queue                modules
-    workflows   workflows            workflows: session, the four waves, agent, ledger
+    workflows   workflows            workflows: session, the four waves, agent, ledger,
+                                     pull requests
     models      models               activities.model_calls
     host        host, host/<name>    activities: hosts, repository, worktrees, tools, gates,
                                      reviews, merging
-    land        land                 activities: repository, landing
+    land        land                 activities: repository, landing, pull_requests
 """
 
 import os
@@ -50,6 +51,7 @@ def activities_for(role: Role, settings: Settings) -> list[Activity]:
 
 def _workflows() -> Sequence[type]:
     from workflows.agent import AgentWorkflow
+    from workflows.delivery.pull_requests import PullRequests
     from workflows.develop_wave import DevelopWave
     from workflows.ledger import SessionLedger
     from workflows.merge_wave import MergeWave
@@ -65,6 +67,7 @@ def _workflows() -> Sequence[type]:
         MergeWave,
         AgentWorkflow,
         SessionLedger,
+        PullRequests,
     )
 
 
@@ -130,16 +133,22 @@ def _land(settings: Settings) -> Sequence[Activity]:
     from activities.adapters.blob_store import LocalStore
     from activities.adapters.git.git_command import Git
     from activities.adapters.git.user.branch_landing import GitUserRepository
+    from activities.adapters.hosting.hosting_services import HostingServices
     from activities.base_import import ExportActivities
     from activities.landing import LandingActivities
+    from activities.pull_requests import PullRequestActivities
     from workers.hosting.host_wiring import FailPoint, git_program, own_places, person_of
+    from workers.roles import LAND_NAMES
 
     repository = GitUserRepository(Git(git_program()), person_of(os.environ))
     store = LocalStore(settings.store_dir)
     fail_point = FailPoint(settings.fail_point, settings.data_dir)
     exports = ExportActivities(repository, store, own_places(settings), fail_point)
     landing = LandingActivities(repository, store, fail_point)
-    return (exports.export, exports.send, landing.deliver)
+    hosting = HostingServices(settings.hosting, os.environ)
+    proxies = {name: value for name, value in os.environ.items() if name.upper() in LAND_NAMES}
+    pulls = PullRequestActivities(repository, hosting, proxies, fail_point)
+    return (exports.export, exports.send, landing.deliver, pulls.publish)
 
 
 _BUILDERS: Final[Mapping[Role, Sequence[Callable[[Settings], Sequence[Activity]]]]] = {

@@ -16,10 +16,10 @@ from temporalio.exceptions import ApplicationError, ChildWorkflowError, FailureE
 from workflows.agent_lifecycle import ChildHandle, failure_text
 from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.decision_inbox import DecisionInbox, Entry
+from workflows.delivery.pull_request_course import PullRequestCourse
 from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.budget import CapChanged, LedgerEvent
 from workflows.domain.plan import Plan
-from workflows.domain.session.decision import DecisionOutcome
 from workflows.domain.session.session_state import SessionChanges, SessionPhase, SessionState
 from workflows.domain.session.session_values import (
     SessionOutcome,
@@ -31,6 +31,7 @@ from workflows.domain.session.session_values import (
 from workflows.domain.session.wave_values import ItemReport
 from workflows.domain.task import TaskRecord
 from workflows.policy.decision import decisions, plan_edits
+from workflows.policy.delivery.delivery_ending import ending_with_delivery
 from workflows.policy.gates.base_notices import base_refusal
 from workflows.policy.session import (
     decision_record,
@@ -77,9 +78,10 @@ class SessionWorkflow:
         self._state = request.carried or SessionState(
             started_at=workflow.now(), cap_usd=request.config.budget.stop_usd
         )
-        self._inbox = DecisionInbox(self._judge, self._answered)
+        self._inbox = DecisionInbox(self._judge, lambda each: self._state.answered.get(each, None))
         self._events: list[LedgerEvent | ItemReport] = []
         self._waves = RunningWaves(request.session)
+        self._pulls = PullRequestCourse(request)
         self._has_changed = False
         self._wants_new_plan = False
         self._fault: Exception | None = None
@@ -97,6 +99,7 @@ class SessionWorkflow:
         except _Stopped:
             outcome = "stopped"
             await self._stop()
+            self._state = await self._pulls.close(self._state)
         except asyncio.CancelledError:
             self._update(reason="cancelled through Temporal")
             await self._stop()
@@ -157,6 +160,7 @@ class SessionWorkflow:
     async def _prepare(self) -> None:
         self._show()
         self._ledger = asyncio.create_task(self._watch_ledger(await start_ledger(self._request)))
+        await self._pulls.start()
         found = await self._attend(prepare(self._request))
         self._update(prepared=found.prepared, head=found.prepared.base.commit)
         for kind, text in found.warnings:
@@ -213,6 +217,7 @@ class SessionWorkflow:
                 await self._apply(phase_changes.halt(self._state, self._config, reason))
             if self._state.phase is SessionPhase.STOPPING:
                 raise _Stopped
+            self._state = await self._pulls.step(self._state)
             # What was said during the last signals comes first: no continuation or end may lose it.
             may_step = self._state.phase is SessionPhase.RUNNING and not self._has_heard()
             if may_step and (ended := self._step()) is not None:
@@ -235,7 +240,7 @@ class SessionWorkflow:
         if self._waves:
             self._update(reason="", halt=readiness.standstill(self._state, self._config))
             return None
-        ending = scheduling.ending(self._state, self._config)
+        ending = ending_with_delivery(self._request, self._state)
         if (kind := ending.kind) != "waits":
             return kind, ending.reason
         self._update(reason=ending.reason)
@@ -247,7 +252,7 @@ class SessionWorkflow:
         return is_suggested or waves >= self._request.waves_per_run
 
     def _has_heard(self) -> bool:
-        return bool(self._inbox or self._events)
+        return bool(self._inbox or self._events or self._pulls.has_news)
 
     def _start(self, start: scheduling.StageStart) -> None:
         request = wave_requests.stage_request(self._request, self._state, start)
@@ -318,9 +323,6 @@ class SessionWorkflow:
     def _judge(self, sent: decisions.Sent) -> Applied:
         return decisions.apply(self._state, self._config, sent, workflow.now())
 
-    def _answered(self, update_id: str) -> DecisionOutcome | None:
-        return self._state.answered.get(update_id)
-
     async def _take_decision(self, entry: Entry) -> None:
         """Answer before the effects, which happen inside this session and may take a while."""
         applied = self._judge(entry.sent)
@@ -359,6 +361,7 @@ class SessionWorkflow:
     async def _close(self) -> None:
         """End the ledger, take its final figure of what was spent, and save the last view."""
         has_closed = partial(reported_events.has_closed, self._events)
+        await self._pulls.finish()
         await finish_ledger(self._request.ledger_id, has_closed)
         self._state = reported_events.last_figure(self._state, self._events)
         self._events.clear()

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from activities.ports.endpoints import ProviderEntries, ProviderEntry
+from activities.ports.hosting_entries import HostingEntries, HostingEntry
 from starter.configuration.configuration_errors import ConfigurationError
 from starter.configuration.environment_values import expanded
 from starter.configuration.file_shape import FILE_NAME
@@ -24,6 +25,7 @@ from starter.configuration.layers import (
     Sources,
     described,
     entries_of,
+    hosting_services,
     is_there,
     nested,
     read_layer,
@@ -50,6 +52,8 @@ class Configuration(BaseModel, frozen=True, extra="forbid"):
     session: SessionConfig
     providers: ProviderEntries
     """The configured providers; the workers of role `models` need them, the session does not."""
+    hosting: HostingEntries
+    """The hosting services that may be pushed to; the workers of role `land` need them."""
     origins: dict[str, Origin]
     """The origin of each dotted key."""
 
@@ -100,13 +104,18 @@ def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configur
         raise no_models(missing)
     try:
         whole = nested(values)
-        del whole["providers"]
+        del whole["providers"], whole["hosting"]
         told = ProjectEnvironment.model_validate(whole.pop("environment"))
         whole["environment"] = expanded(told, environment)
         session = SessionConfig.model_validate({"routes": whole.pop("models"), **whole})
     except ValidationError as error:  # a range that this release's domain narrowed
         raise ConfigurationError(worded(error, "the configuration")) from error
-    return Configuration(session=session, providers=described(values), origins=origins)
+    return Configuration(
+        session=session,
+        providers=described(values),
+        hosting=hosting_services(values),
+        origins=origins,
+    )
 
 
 def load_providers(file: Path) -> dict[Provider, ProviderEntry]:
@@ -116,6 +125,15 @@ def load_providers(file: Path) -> dict[Provider, ProviderEntry]:
         ConfigurationError: the file is wrong.
     """
     return described(read_layer(file, "user").values) if is_there(file) else {}
+
+
+def load_hosting(file: Path) -> dict[str, HostingEntry]:
+    """Return the hosting services in a person's own file, which may be missing.
+
+    Raises:
+        ConfigurationError: the file is wrong.
+    """
+    return hosting_services(read_layer(file, "user").values) if is_there(file) else {}
 
 
 def load_toolchains(file: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
@@ -201,7 +219,7 @@ def _check_routes(values: Mapping[str, object], origins: Mapping[str, Origin]) -
 
 def defaults() -> dict[str, object]:
     """Return every dotted key of the file that has a default, from the domain's own model."""
-    found: dict[str, object] = {"providers": {}}  # the only key that no session keeps
+    found: dict[str, object] = {"providers": {}, "hosting": {}}  # keys that no session keeps
     for name, info in SessionConfig.model_fields.items():
         if info.is_required():  # the models
             continue

@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from activities.ports.endpoints import ProviderEntries
+from activities.ports.hosting_entries import HostingEntries
 from activities.yaml_documents.model_reader import (
     Document,
     DocumentError,
@@ -31,6 +32,7 @@ from activities.yaml_documents.model_reader import (
 from activities.yaml_documents.value_wording import brief
 from starter.configuration.configuration_errors import ConfigurationError
 from starter.configuration.value_types import (
+    BranchName,
     CaFile,
     CheckedCommand,
     CheckedHost,
@@ -39,6 +41,7 @@ from starter.configuration.value_types import (
     Duration,
     GateName,
     RegistryEntry,
+    RemoteName,
     Route,
     ToolchainPath,
     UpstreamProxy,
@@ -206,6 +209,13 @@ class PolicySection(BaseModel, frozen=True, extra="forbid"):
     protected_paths: tuple[CheckedPath, ...] | None = None
 
 
+class PullRequestSection(BaseModel, frozen=True, extra="forbid"):
+    """How `deliver: pull_request` proposes the work."""
+
+    remote: RemoteName | None = None
+    target: BranchName | None = None
+
+
 class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     """One whole file; None: not set here."""
 
@@ -232,7 +242,9 @@ class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     limits: LimitsSection | None = None
     sandbox: Literal["required", "none"] | None = None
     policy: PolicySection | None = None
-    deliver: Literal["branch"] | None = None
+    deliver: Literal["branch", "pull_request"] | None = None
+    pull_request: PullRequestSection | None = None
+    hosting: HostingEntries | None = None
     on_cap: Literal["pause", "stop"] | None = None
 
 

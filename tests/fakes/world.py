@@ -12,10 +12,12 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
+from tests.fakes.hosting_world import HostingWorld
 from tests.waiting import ends
 from workflows.contracts import (
     gate_contracts,
     host_contracts,
+    hosting_contracts,
     land_contracts,
     merging_contracts,
     model_contracts,
@@ -170,6 +172,7 @@ class World:
         """What set-up asked of the network and did not get."""
         self.finished: list[FinishTask] = []
         self.delivered: list[DeliverBranch] = []
+        self.hosting = HostingWorld()
         self.sent: list[SendBase] = []
         self.bundled: list[BundleBranch] = []
         self.script: Script = self.usual
@@ -350,6 +353,7 @@ class World:
             land_contracts.EXPORT_BASE.name: self.export,
             land_contracts.SEND_BASE.name: self.send,
             land_contracts.DELIVER_BRANCH.name: self.deliver,
+            hosting_contracts.PUBLISH_PULL.name: self.hosting.publish,
             host_contracts.CLAIM_HOST.name: self.claim,
             host_contracts.AWAIT_BASE.name: self.await_base,
             host_contracts.IMPORT_BASE.name: self.import_base,

@@ -122,6 +122,12 @@ async def stopped(theatre: Theatre) -> str:
         return session.handle.id
 
 
+async def proposed(theatre: Theatre) -> str:
+    """The work is proposed as a pull request."""
+    world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
+    return await _played(theatre, world, deliver="pull_request")
+
+
 async def continued(theatre: Theatre) -> str:
     """On a server that suggests it early, session, ledger and agents continue as new."""
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}), Decimal("0.01"))
@@ -137,7 +143,7 @@ async def continued(theatre: Theatre) -> str:
     return await _played(theatre, world, pacing=Pacing.WAVE)
 
 
-SCENARIOS: tuple[Scenario, ...] = (wave, flow, conflict, failure, signals, stopped)
+SCENARIOS: tuple[Scenario, ...] = (wave, flow, conflict, failure, signals, stopped, proposed)
 """On the server as it is."""
 
 

@@ -86,6 +86,15 @@ class WorktreeConfig(BaseModel, frozen=True, extra="forbid"):
     """Files of `copied` that may be copied although they look secret."""
 
 
+class PullRequestConfig(BaseModel, frozen=True, extra="forbid"):
+    """How `deliver: pull_request` proposes the work."""
+
+    remote: str = Field(default="origin", min_length=1, max_length=200)
+    """The remote of the person's repository to which branches are pushed."""
+    target: Annotated[str, StringConstraints(min_length=1, max_length=250)] | None = None
+    """The branch to merge into; None: the branch that the session started from."""
+
+
 class SessionConfig(BaseModel, frozen=True, extra="forbid"):
     """All settings of one session."""
 
@@ -114,6 +123,7 @@ class SessionConfig(BaseModel, frozen=True, extra="forbid"):
     """How large one task's work may be."""
     sandbox: Literal["required", "none"] = "required"
     policy: ToolPolicy = ToolPolicy()
-    deliver: Literal["branch"] = "branch"
+    deliver: Literal["branch", "pull_request"] = "branch"
+    pull_request: PullRequestConfig = PullRequestConfig()
     on_cap: Literal["pause", "stop"] = "pause"
     """What the session does at the money cap; `stop` for unattended runs."""

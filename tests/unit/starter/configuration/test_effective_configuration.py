@@ -345,7 +345,7 @@ def test_the_example_loads_names_every_key_and_gives_the_defaults():
     found = load_configuration(Sources(config=EXAMPLE), {})
     unsaid = {key for key, origin in found.origins.items() if origin.layer == "default"}
     assert unsaid == {"environment.root"}  # named as `null`: no folder is there for everyone
-    ours = {"gates", "worktree", "environment", "routes", "catalogue"}
+    ours = {"gates", "worktree", "environment", "routes", "catalogue", "pull_request"}
     defaults = SessionConfig(routes=found.session.routes)
     assert found.session.model_dump(exclude=ours) == defaults.model_dump(exclude=ours)
     assert found.session.gates is not None
