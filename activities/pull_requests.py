@@ -38,6 +38,8 @@ from activities.ports.hosting_port import (
 from activities.ports.user_repository import PushRefused, PushRequest, UserRepository
 from activities.repository.host_data import no_fail_point
 from workflows.contracts.hosting_contracts import (
+    LookAtPull,
+    LookOutcome,
     NoPull,
     PublishedPull,
     PublishOutcome,
@@ -53,7 +55,7 @@ _OPEN: Final = frozenset({PullState.OPEN, PullState.DRAFT})
 
 
 class PullRequestActivities:
-    """Activity `hosting.publish`, in role `land`."""
+    """Activities `hosting.publish` and `hosting.look`, in role `land`."""
 
     def __init__(
         self,
@@ -81,8 +83,30 @@ class PullRequestActivities:
         except HostingRefusedError as error:
             return PullRefused(reason=str(error)[:1_000])
 
+    @activity.defn(name="hosting.look")
+    async def look(self, request: LookAtPull) -> LookOutcome:
+        """Look at a pull request: its state, and what checks and reviews ask for.
+
+        Raises:
+            ApplicationError: RateLimited or ProviderUnavailable, both worth another try.
+        """
+        known = request.pull
+        try:
+            with _mapped(), mapped():
+                address = await self._address(request.repository, request.remote)
+                service = self._hosting.allowed(address)
+                pulls = self._hosting.pulls(service, address.repository)
+                found = await pulls.find(known.branch)
+                shown = next((each for each in found if each.number == known.number), None)
+                if shown is None:
+                    return NoPull()
+                remarks = await pulls.remarks(shown) if shown.state in _OPEN else ()
+        except HostingRefusedError as error:
+            return PullRefused(reason=str(error)[:1_000])
+        return PublishedPull(pull=known.evolve(state=shown.state, remarks=remarks))
+
     async def _publish(self, request: PublishPull) -> PublishOutcome:
-        address = await self._address(request)
+        address = await self._address(request.repository, request.remote)
         service = self._hosting.allowed(address)
         pulls = self._hosting.pulls(service, address.repository)
         wanted = request.pull
@@ -109,17 +133,17 @@ class PullRequestActivities:
             )
         )
 
-    async def _address(self, request: PublishPull) -> RemoteAddress:
-        url = await self._repository.remote_url(Path(request.repository), request.remote)
+    async def _address(self, repository: str, remote: str) -> RemoteAddress:
+        url = await self._repository.remote_url(Path(repository), remote)
         if url is None:
             raise HostingRefusedError(
-                f"the repository has no remote {request.remote!r}: add one with `git remote add`, "
+                f"the repository has no remote {remote!r}: add one with `git remote add`, "
                 "or set 'pull_request.remote'"
             )
         address = read_remote(url)
         if address is None:
             raise HostingRefusedError(
-                f"remote {request.remote!r} is on no hosting service that could be told from its "
+                f"remote {remote!r} is on no hosting service that could be told from its "
                 "URL; it is written as https://host/owner/name.git or git@host:owner/name.git"
             )
         return address

@@ -51,6 +51,7 @@ _DEFAULTS = {
     "catalogue": "",
     "hosting": "",
     "pull_request.target": "",
+    "pull_request.follow": "",
     "BLUEFLAME_HOSTING": "",
     "gates": "detected",
     "gates.NAME.run": "",

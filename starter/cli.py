@@ -108,7 +108,8 @@ _GROUPS = (
     ),
     (approve_and_reject.approve, approve_and_reject.reject, fast_forward_command.fast_forward),
     (steering.skip, steering.retry, steering.steer, steering.answer, steering.priority),
-    (steering.budget, steering.proceed, steering.pause, steering.resume, steering.stop),
+    (steering.budget, steering.rework),
+    (steering.proceed, steering.pause, steering.resume, steering.stop),
     (cleanup.cleanup, codec.codec, simulate.simulate),
 )
 _ACTING = {

@@ -148,7 +148,7 @@ def _land(settings: Settings) -> Sequence[Activity]:
     hosting = HostingServices(settings.hosting, os.environ)
     proxies = {name: value for name, value in os.environ.items() if name.upper() in LAND_NAMES}
     pulls = PullRequestActivities(repository, hosting, proxies, fail_point)
-    return (exports.export, exports.send, landing.deliver, pulls.publish)
+    return (exports.export, exports.send, landing.deliver, pulls.publish, pulls.look)
 
 
 _BUILDERS: Final[Mapping[Role, Sequence[Callable[[Settings], Sequence[Activity]]]]] = {

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from activities.ports.hosting_entries import HostingService, RemoteAddress
 from workflows.domain.ids import Commit
-from workflows.domain.pull_request import PullState
+from workflows.domain.pull_request import PullState, Remark
 
 
 class HostingError(Exception):
@@ -100,6 +100,10 @@ class PullService(Protocol):
 
     async def revise(self, pull: HostedPull, text: PullText) -> HostedPull:
         """Change title, body and target of an open one, and mark it as a draft or as ready."""
+        ...
+
+    async def remarks(self, pull: HostedPull) -> tuple[Remark, ...]:
+        """Return the red checks on the newest commit, and the changes that reviews ask for."""
         ...
 
     async def close(self, pull: HostedPull) -> HostedPull:

@@ -214,6 +214,11 @@ class PullRequestSection(BaseModel, frozen=True, extra="forbid"):
 
     remote: RemoteName | None = None
     target: BranchName | None = None
+    per: Literal["session", "changeset"] | None = None
+    poll: Duration | None = None
+    follow: Duration | None = None
+    feedback: Literal["ask", "auto"] | None = None
+    rounds: StrictInt | None = Field(default=None, ge=0, le=20)
 
 
 class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):

@@ -150,6 +150,15 @@ MEANINGS: Final = {
     "pull_request.remote": "the remote of your repository that branches are pushed to",
     "pull_request.target": "the branch that a pull request is to be merged into; default: the "
     "branch that the session starts from",
+    "pull_request.per": "`session`: one pull request for the whole session; `changeset`: a stack "
+    "with one for each merged changeset",
+    "pull_request.poll": "how often Blue Flame looks at checks and reviews; less often while "
+    "nothing changes",
+    "pull_request.follow": "how long a session whose work is all merged stays open to follow its "
+    "pull requests; by default it ends at once",
+    "pull_request.feedback": "who starts an attempt at what a red check or a review asks for: "
+    "`ask` leaves it to you (`blueflame rework`), `auto` starts it",
+    "pull_request.rounds": "how many such attempts a session may start",
     "hosting": "hosting services that you allow Blue Flame to push to, by the host's name in the "
     "remote's URL ([delivery](delivery.md)). A repository's file may only repeat your own entries",
     "hosting.NAME.repositories": "the repositories on this host that branches may be pushed to: "

@@ -22,12 +22,18 @@ from activities.adapters.hosting.simulated_hosting.hosting_simulator import (
     SimulatedHosting,
 )
 from activities.adapters.hosting.simulated_hosting.simulated_answer import Fault, Operation
-from activities.adapters.hosting.simulated_hosting.simulated_pulls import SimulatedRepository
+from activities.adapters.hosting.simulated_hosting.simulated_pulls import (
+    SimulatedCheck,
+    SimulatedComment,
+    SimulatedRepository,
+    SimulatedReview,
+)
 from activities.ports.hosting_entries import Api
 from activities.pull_requests import PullRequestActivities
 from tests.effort import some
 from tests.unit.activities.adapters.git.home import Home, plain_git
 from workflows.contracts.hosting_contracts import (
+    LookAtPull,
     NoPull,
     PublishedPull,
     PublishOutcome,
@@ -36,7 +42,7 @@ from workflows.contracts.hosting_contracts import (
 )
 from workflows.domain.evolution import evolve
 from workflows.domain.ids import Commit, SessionId
-from workflows.domain.pull_request import PullState, WantedPull
+from workflows.domain.pull_request import PullRequest, PullState, WantedPull
 from workflows.policy.delivery.pull_text import marker
 
 SESSION: Final = SessionId("01abc")
@@ -58,6 +64,7 @@ class Place:
     service: SimulatedHosting
     there: SimulatedRepository
     bare: Path
+    hosting: HostingServices
     activities: PullRequestActivities
 
     def wanted(self, **changes: object) -> PublishPull:
@@ -112,7 +119,8 @@ async def place(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncGenerato
         host = service.url.removeprefix("http://")
         entries = {host: service.entry(tmp_path / "remotes", ["acme/*"])}
         hosting = HostingServices(entries, {VARIABLE: service.token})
-        yield Place(home, service, there, bare, PullRequestActivities(home.user, hosting, {}))
+        activities = PullRequestActivities(home.user, hosting, {})
+        yield Place(home, service, there, bare, hosting, activities)
 
 
 @pytest.mark.parametrize("place", APIS, indirect=True)
@@ -254,3 +262,63 @@ async def test_a_remote_that_cannot_be_used_is_told(place: Place, url: str, told
     refused = await place.publish(place.wanted())
     assert isinstance(refused, PullRefused)
     assert "no remote 'origin'" in refused.reason
+
+
+STEPS: Final = ("after-push", "after-create", "after-update")
+
+
+@pytest.mark.parametrize("step", STEPS)
+async def test_a_death_after_any_step_creates_nothing_twice(place: Place, step: str):
+    class DeadError(Exception):
+        pass
+
+    def die(name: str) -> None:
+        if name == step:
+            raise DeadError
+
+    hosting = place.hosting
+    mortal = PullRequestActivities(place.home.user, hosting, {}, die)
+    with pytest.raises(DeadError):
+        await ActivityEnvironment().run(mortal.publish, place.wanted())
+    outcome = await place.publish(place.wanted())
+    assert isinstance(outcome, PublishedPull)
+    assert [each.number for each in place.there.pulls] == [1]
+    assert place.pushed() == outcome.pull.pushed
+
+
+@pytest.mark.parametrize("place", APIS, indirect=True)
+async def test_checks_and_reviews_are_read_and_widen_nothing(place: Place):
+    published = await place.publish(place.wanted())
+    assert isinstance(published, PublishedPull)
+    look = LookAtPull(
+        session=SESSION, repository=str(place.home.path), remote="origin", pull=published.pull
+    )
+
+    async def seen() -> PullRequest:
+        outcome = await ActivityEnvironment().run(place.activities.look, look)
+        assert isinstance(outcome, PublishedPull)
+        return outcome.pull
+
+    assert (await seen()).remarks == ()
+    (pull,) = place.there.pulls
+    place.there.checks.append(SimulatedCheck("lint", "pending"))
+    place.there.checks.append(SimulatedCheck("build", "success"))
+    pull.reviews.append(SimulatedReview(1, "bob", "approved", "Fine."))
+    assert (await seen()).remarks == ()
+    place.there.checks[0].conclusion = "failure"
+    place.there.checks[0].text = "2 errors"
+    comment = SimulatedComment("src/a.py", 3, "Use Decimal.")
+    pull.reviews.append(SimulatedReview(2, "ann", "changes_requested", "Not yet.", (comment,)))
+    remarks = (await seen()).remarks
+    assert [(each.kind, each.by, each.path, each.line) for each in remarks] == [
+        ("check", "lint", "", 0),
+        ("review", "ann", "", 0),
+        ("review", "ann", "src/a.py", 3),
+    ]
+    assert [each.text.strip() for each in remarks] == ["2 errors", "Not yet.", "Use Decimal."]
+    pull.reviews.append(SimulatedReview(3, "ann", "approved"))
+    del pull.reviews[1]
+    assert [each.kind for each in (await seen()).remarks] == ["check"]
+    pull.state = "merged"
+    done = await seen()
+    assert (done.state, done.remarks) == (PullState.MERGED, ())

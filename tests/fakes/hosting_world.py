@@ -2,7 +2,13 @@
 
 from collections.abc import Callable
 
-from workflows.contracts.hosting_contracts import PublishedPull, PublishOutcome, PublishPull
+from workflows.contracts.hosting_contracts import (
+    LookAtPull,
+    LookOutcome,
+    PublishedPull,
+    PublishOutcome,
+    PublishPull,
+)
 from workflows.domain.pull_request import PullRequest, PullState
 
 
@@ -17,6 +23,9 @@ class HostingWorld:
         self.published: list[PublishPull] = []
         self.instead: Callable[[PublishPull], PublishOutcome | None] = _nothing
         """What the service answers instead of doing what is wanted; None: it does it."""
+        self.looked: list[LookAtPull] = []
+        self.seen: Callable[[PullRequest], PullRequest] = lambda pull: pull
+        """How the service shows a pull request at a look."""
 
     async def publish(self, request: PublishPull) -> PublishOutcome:
         self.published.append(request)
@@ -36,3 +45,7 @@ class HostingWorld:
                 pushed=wanted.commit,
             )
         )
+
+    async def look(self, request: LookAtPull) -> LookOutcome:
+        self.looked.append(request)
+        return PublishedPull(pull=self.seen(request.pull))

@@ -354,6 +354,7 @@ class World:
             land_contracts.SEND_BASE.name: self.send,
             land_contracts.DELIVER_BRANCH.name: self.deliver,
             hosting_contracts.PUBLISH_PULL.name: self.hosting.publish,
+            hosting_contracts.LOOK_AT_PULL.name: self.hosting.look,
             host_contracts.CLAIM_HOST.name: self.claim,
             host_contracts.AWAIT_BASE.name: self.await_base,
             host_contracts.IMPORT_BASE.name: self.import_base,

@@ -102,6 +102,7 @@ async def signals(theatre: Theatre) -> str:
         held.release()
         await _until(session, lambda seen: bool(seen.questions))
         await session.say("answer", {"id": "a", "text": "the first", "by": "p"})
+        await session.say("rework")
         await session.say("proceed")
         await _until(session, lambda seen: any(each.digest for each in seen.changesets))
         await session.say("reject_changeset", {"id": "a", "reason": "not like this"})

@@ -55,3 +55,25 @@ PUBLISH_PULL = Contract[PublishPull, PublishOutcome](
     retry(PATIENT),
     HEARTBEAT,
 )
+
+
+class LookAtPull(BaseModel, frozen=True, extra="forbid"):
+    """Look at a pull request: its state, its checks and what reviews ask for."""
+
+    session: SessionId
+    repository: str
+    remote: str
+    pull: PullRequest
+
+
+LookOutcome = Annotated[PublishedPull | NoPull | PullRefused, Field(discriminator="kind")]
+
+LOOK_AT_PULL = Contract[LookAtPull, LookOutcome](
+    "hosting.look",
+    LookAtPull,
+    LookOutcome,
+    queues.LAND,
+    timedelta(minutes=5),
+    retry(5),
+    HEARTBEAT,
+)

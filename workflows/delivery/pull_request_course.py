@@ -14,6 +14,7 @@ from workflows.domain.pull_request import PullsReport, PullsRequest
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_state import SessionState
 from workflows.domain.session.session_values import SessionRequest
+from workflows.policy.decision import hosted_feedback
 from workflows.policy.delivery.wanted_pulls import take_report, wanted_pulls
 from workflows.policy.session import wave_outcomes
 
@@ -51,6 +52,8 @@ class PullRequestCourse:
             session=self._request.session,
             repository=self._request.repository,
             remote=self._request.config.pull_request.remote,
+            poll=self._request.config.pull_request.poll,
+            follow=self._request.config.pull_request.follow,
         )
         await workflow.start_child_workflow(
             PullRequests.run,
@@ -111,8 +114,8 @@ class PullRequestCourse:
 
     def _taken(self, state: SessionState, report: PullsReport) -> SessionState:
         state = take_report(state, report)
-        if not report.fault:
-            return state
-        return wave_outcomes.notice(
-            state, NoticeKind.DELIVERY, "pull request", report.fault, workflow.now()
-        )
+        now = workflow.now()
+        if report.fault:
+            kind = NoticeKind.DELIVERY
+            state = wave_outcomes.notice(state, kind, "pull request", report.fault, now)
+        return hosted_feedback.take_remarks(state, self._request.config, now)

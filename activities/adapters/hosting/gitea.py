@@ -4,21 +4,23 @@ The API filters no pull requests by branch, so `find` reads the newest pages. A 
 title begins with `WIP:`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from activities.adapters.hosting.hosting_http import ConflictError, HostingHttp
+from activities.adapters.hosting.remark_reading import bounded, remark
 from activities.ports.hosting_port import (
     HostedPull,
     HostingRefusedError,
     PullExistsError,
     PullText,
 )
-from activities.text.foreign_json import count, table, tables, text
+from activities.text.foreign_json import Json, count, table, tables, text
 from workflows.domain.ids import Commit
-from workflows.domain.pull_request import PullState
+from workflows.domain.pull_request import PullState, Remark
 
 _DRAFT: Final = "WIP: "
+_DECIDING: Final = frozenset({"REQUEST_CHANGES", "APPROVED"})
 _PAGE: Final = 50
 _PAGES: Final = 20
 
@@ -65,6 +67,20 @@ class GiteaPulls:
         """Close a pull request."""
         return await self._patch(pull, {"state": "closed"})
 
+    async def remarks(self, pull: HostedPull) -> tuple[Remark, ...]:
+        """Return red statuses, and the reviews that ask for changes with their comments."""
+        root = self._root.removesuffix("/pulls")
+        status = table(await self._http.get(f"{root}/commits/{pull.commit}/status"))
+        path = f"{self._root}/{pull.number}/reviews"
+        reviews = tables(await self._http.get(path))
+        newest = {_login(each): each for each in reviews if each.get("state") in _DECIDING}
+        found = list(_red(status, pull.commit))
+        for each in newest.values():
+            if each.get("state") == "REQUEST_CHANGES" and each.get("dismissed") is not True:
+                comments = await self._http.get(f"{path}/{count(each.get('id'))}/comments")
+                found += _review(each, tables(comments))
+        return bounded(found)
+
     async def _patch(self, pull: HostedPull, body: Mapping[str, object]) -> HostedPull:
         try:
             found = await self._http.ask("PATCH", f"{self._root}/{pull.number}", body)
@@ -105,3 +121,23 @@ def _state(found: Mapping[str, object], *, is_draft: bool) -> PullState:
     if found.get("state") == "closed":
         return PullState.CLOSED
     return PullState.DRAFT if is_draft else PullState.OPEN
+
+
+def _login(found: Mapping[str, object]) -> str:
+    return text(table(found.get("user")).get("login"))
+
+
+def _red(found: Mapping[str, object], commit: Commit | None) -> Iterator[Remark]:
+    for each in tables(found.get("statuses")):
+        if each.get("status") in {"failure", "error"}:
+            name = text(each.get("context"))
+            yield remark("check", f"{name}@{commit}", name, text(each.get("description")))
+
+
+def _review(found: Mapping[str, object], comments: Sequence[Json]) -> Iterator[Remark]:
+    number, by = count(found.get("id")), _login(found)
+    yield remark("review", f"{number}", by, text(found.get("body")))
+    for each in comments:
+        name, path = f"{number}/{count(each.get('id'))}", text(each.get("path"))
+        line = count(each.get("position"))
+        yield remark("review", name, by, text(each.get("body")), (path, line))

@@ -4,21 +4,25 @@ A draft becomes ready only by GraphQL. Where drafts are not offered (private rep
 plans), the title says `Draft:` instead.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from activities.adapters.hosting.hosting_http import ConflictError, HostingHttp
+from activities.adapters.hosting.remark_reading import bounded, remark
 from activities.ports.hosting_port import (
     HostedPull,
     HostingRefusedError,
     PullExistsError,
     PullText,
 )
-from activities.text.foreign_json import count, table, tables, text
+from activities.text.foreign_json import Json, count, table, tables, text
 from workflows.domain.ids import Commit
-from workflows.domain.pull_request import PullState
+from workflows.domain.pull_request import PullState, Remark
 
 _DRAFT: Final = "Draft: "
+_RED: Final = frozenset({"failure", "timed_out", "action_required", "startup_failure"})
+_DECIDING: Final = frozenset({"CHANGES_REQUESTED", "APPROVED", "DISMISSED"})
+"""A reviewer's newest review of these counts; a comment alone asks for nothing."""
 _READY: Final = (
     "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) "
     "{ pullRequest { isDraft } } }"
@@ -94,6 +98,23 @@ class GitHubPulls:
         """Close a pull request."""
         return await self._patch(pull, {"state": "closed"})
 
+    async def remarks(self, pull: HostedPull) -> tuple[Remark, ...]:
+        """Return red checks, and the reviews that ask for changes with their comments."""
+        root = self._root
+        commit = f"{root}/commits/{pull.commit}"
+        runs = table(await self._http.get(f"{commit}/check-runs", per_page=100))
+        status = table(await self._http.get(f"{commit}/status", per_page=100))
+        reviews = tables(await self._http.get(f"{root}/pulls/{pull.number}/reviews", per_page=100))
+        newest = {_login(each): each for each in reviews if each.get("state") in _DECIDING}
+        asking = [each for each in newest.values() if each.get("state") == "CHANGES_REQUESTED"]
+        comments: list[Json] = []
+        if asking:
+            path = f"{root}/pulls/{pull.number}/comments"
+            comments = tables(await self._http.get(path, per_page=100))
+        found = [*_red_runs(runs, pull.commit), *_red_statuses(status, pull.commit)]
+        found += [one for each in asking for one in _review(each, comments)]
+        return bounded(found)
+
     async def _patch(self, pull: HostedPull, body: Mapping[str, object]) -> HostedPull:
         try:
             found = await self._http.ask("PATCH", f"{self._root}/pulls/{pull.number}", body)
@@ -137,3 +158,32 @@ def _state(found: Mapping[str, object], *, is_draft: bool) -> PullState:
     if found.get("state") == "closed":
         return PullState.CLOSED
     return PullState.DRAFT if is_draft else PullState.OPEN
+
+
+def _login(found: Mapping[str, object]) -> str:
+    return text(table(found.get("user")).get("login"))
+
+
+def _red_runs(found: Mapping[str, object], commit: Commit | None) -> Iterator[Remark]:
+    for each in tables(found.get("check_runs")):
+        if each.get("conclusion") in _RED:
+            name, output = text(each.get("name")), table(each.get("output"))
+            words = f"{text(output.get('title'))}\n{text(output.get('summary'))}"
+            yield remark("check", f"{name}@{commit}", name, words)
+
+
+def _red_statuses(found: Mapping[str, object], commit: Commit | None) -> Iterator[Remark]:
+    for each in tables(found.get("statuses")):
+        if each.get("state") in {"failure", "error"}:
+            name = text(each.get("context"))
+            yield remark("check", f"{name}@{commit}", name, text(each.get("description")))
+
+
+def _review(found: Mapping[str, object], comments: Sequence[Json]) -> Iterator[Remark]:
+    number, by = count(found.get("id")), _login(found)
+    yield remark("review", f"{number}", by, text(found.get("body")))
+    for each in comments:
+        if count(each.get("pull_request_review_id")) == number:
+            name, line = f"{number}/{count(each.get('id'))}", count(each.get("line"))
+            path = text(each.get("path"))
+            yield remark("review", name, by, text(each.get("body")), (path, line))

@@ -1,10 +1,11 @@
 """Merge requests on GitLab, by REST API version 4."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 from urllib.parse import quote
 
 from activities.adapters.hosting.hosting_http import ConflictError, HostingHttp
+from activities.adapters.hosting.remark_reading import bounded, remark
 from activities.ports.hosting_port import (
     HostedPull,
     HostingRefusedError,
@@ -13,7 +14,7 @@ from activities.ports.hosting_port import (
 )
 from activities.text.foreign_json import count, table, tables, text
 from workflows.domain.ids import Commit
-from workflows.domain.pull_request import PullState
+from workflows.domain.pull_request import PullState, Remark
 
 _DRAFT: Final = "Draft: "
 
@@ -56,6 +57,28 @@ class GitLabPulls:
         """Close a merge request."""
         return await self._put(pull, {"state_event": "close"})
 
+    async def remarks(self, pull: HostedPull) -> tuple[Remark, ...]:
+        """Return failed jobs, and the open discussions of reviewers who ask for changes."""
+        root = self._root.removesuffix("/merge_requests")
+        path = f"{self._root}/{pull.number}"
+        statuses = tables(
+            await self._http.get(f"{root}/repository/commits/{pull.commit}/statuses", per_page=100)
+        )
+        reviewers = tables(await self._http.get(f"{path}/reviewers", per_page=100))
+        asking = {_user(each) for each in reviewers if each.get("state") == "requested_changes"}
+        found = [
+            remark("check", f"{name}@{pull.commit}", name, text(each.get("description")))
+            for each in statuses
+            if each.get("status") == "failed" and each.get("allow_failure") is not True
+            for name in [text(each.get("name"))]
+        ]
+        if asking:
+            discussions = tables(await self._http.get(f"{path}/discussions", per_page=100))
+            notes = [note for each in discussions for note in tables(each.get("notes"))[:1]]
+            open_notes = [_note(each) for each in notes if _is_open(each, asking)]
+            found += open_notes or [remark("review", name, name, "") for name in sorted(asking)]
+        return bounded(found)
+
     async def _put(self, pull: HostedPull, body: Mapping[str, object]) -> HostedPull:
         try:
             found = await self._http.ask("PUT", f"{self._root}/{pull.number}", body)
@@ -90,3 +113,19 @@ def _state(state: str, *, is_draft: bool) -> PullState:
     if state in {"merged", "closed"}:
         return PullState(state)
     return PullState.DRAFT if is_draft else PullState.OPEN
+
+
+def _user(found: Mapping[str, object]) -> str:
+    return text(table(found.get("user")).get("username"))
+
+
+def _is_open(note: Mapping[str, object], asking: Collection[str]) -> bool:
+    is_told = note.get("resolvable") is True and note.get("resolved") is not True
+    return is_told and text(table(note.get("author")).get("username")) in asking
+
+
+def _note(note: Mapping[str, object]) -> Remark:
+    place, by = table(note.get("position")), text(table(note.get("author")).get("username"))
+    name, path = str(count(note.get("id"))), text(place.get("new_path"))
+    line = count(place.get("new_line"))
+    return remark("review", name, by, text(note.get("body")), (path, line))

@@ -27,6 +27,7 @@ from workflows.domain.session.session_values import (
     RejectPlan,
     ReplacePlan,
     RetryTask,
+    Rework,
     Said,
     SetBudget,
     SetPriority,
@@ -35,7 +36,7 @@ from workflows.domain.session.session_values import (
 )
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy.agent import questions
-from workflows.policy.decision import line_comments, plan_edits
+from workflows.policy.decision import hosted_feedback, line_comments, plan_edits
 from workflows.policy.gates.green_rule import may_approve_by_rule, why_by_hand
 from workflows.policy.money.grants import read_usd
 from workflows.policy.plan.json_shape import shape_faults
@@ -332,6 +333,12 @@ def _proceed(case: Case, _: Nothing) -> Applied:
     return Applied(state=case.state, effects=(TellWaves(signal="proceed"),))
 
 
+def _rework(case: Case, signal: Rework) -> Applied:
+    if refused := hosted_feedback.why_not(case.state, case.config, signal.id):
+        return case.not_possible(signal.id, refused)
+    return Applied(state=hosted_feedback.with_rework(case.state, case.config, signal.id))
+
+
 def _pause(case: Case, _: Nothing) -> Applied:
     return phase_changes.pause(case.state, "paused by a person")
 
@@ -381,6 +388,7 @@ _HANDLERS: dict[str, _Handler] = {
     "answer": _reading(AnswerQuestion, _answer),
     "set_priority": _reading(SetPriority, _prioritise),
     "set_budget": _reading(SetBudget, _set_budget),
+    "rework": _reading(Rework, _rework),
     "proceed": _reading(Nothing, _proceed),
     "pause": _reading(Nothing, _pause),
     "resume": _reading(Nothing, _resume),

@@ -1,20 +1,33 @@
 """Which pull requests a session wants, from its state.
 
-| the session                        | its pull request                                   |
+| the session                        | its one pull request                               |
 |------------------------------------|----------------------------------------------------|
 | has merged nothing yet             | none                                               |
 | works, or ended with work missing  | a draft at the commit of its branch                |
 | has merged every task, or a person | ready for review, at the commit of its branch      |
 | skipped what is missing            |                                                    |
 | was stopped                        | closed, unless it is merged                        |
+
+With one for each changeset they form a stack in the order in which the changesets were merged,
+which is an order of their dependencies: each proposes its own changes to the branch of the one
+below, or, where that one is merged on the hosting service, to what that one was merged into. They
+are ready at once: only what was approved is merged.
 """
 
+from collections import Counter
 from typing import Final
 
-from workflows.domain.pull_request import PullsReport, WantedPull, WantedPulls
+from workflows.domain.ids import ChangesetId
+from workflows.domain.pull_request import (
+    MergedWork,
+    PullsReport,
+    PullState,
+    WantedPull,
+    WantedPulls,
+)
 from workflows.domain.session.session_state import SessionState
 from workflows.domain.session.session_values import SessionRequest
-from workflows.domain.task import TaskState
+from workflows.domain.task import TaskRecord, TaskState
 from workflows.policy.delivery.pull_text import one_line, session_body
 
 SESSION: Final = "session"
@@ -39,9 +52,21 @@ def wanted_pulls(
     target = target_of(request, state)
     if state.delivered is None or state.branch is None or target is None:
         return WantedPulls()
+    if request.config.pull_request.per == "changeset":
+        pulls = _stack(request, state, target, is_stopped=is_stopped)
+    else:
+        pulls = (_whole(request, state, target, is_stopped=is_stopped),)
+    return WantedPulls(pulls=pulls, is_whole=is_whole(state))
+
+
+def _whole(
+    request: SessionRequest, state: SessionState, target: str, *, is_stopped: bool
+) -> WantedPull:
+    assert state.branch is not None, "it is named once something is delivered"
+    assert state.delivered is not None, "asked only then"
     records = tuple(state.records.values())
     summary = state.plan.summary if state.plan else ""
-    pull = WantedPull(
+    return WantedPull(
         key=SESSION,
         branch=state.branch,
         commit=state.delivered,
@@ -51,7 +76,54 @@ def wanted_pulls(
         is_draft=not is_whole(state),
         is_closed=is_stopped,
     )
-    return WantedPulls(pulls=(pull,))
+
+
+def _stack(
+    request: SessionRequest, state: SessionState, target: str, *, is_stopped: bool
+) -> tuple[WantedPull, ...]:
+    merged = {each.key for each in state.pulls if each.state is PullState.MERGED}
+    pulls: list[WantedPull] = []
+    below = target
+    for key, work in _layers(state):
+        records = _records(state, work.changeset)
+        branch = f"{state.branch}-{key}"
+        body = session_body(request.session, request.goal, "", records, key)
+        pull = WantedPull(
+            key=key,
+            branch=branch,
+            commit=work.head,
+            target=below,
+            title=one_line(records[0].task.title if len(records) == 1 else key),
+            body=body,
+            is_draft=False,
+            is_closed=is_stopped,
+        )
+        pulls.append(pull)
+        if key not in merged:
+            below = branch
+    return tuple(pulls)
+
+
+def _layers(state: SessionState) -> list[tuple[str, MergedWork]]:
+    """Return what the person's repository has of the merged changesets, each with its key.
+
+    A changeset that is merged again, with more work, is another layer.
+    """
+    seen: Counter[ChangesetId] = Counter()
+    layers: list[tuple[str, MergedWork]] = []
+    delivered = 0
+    for number, work in enumerate(state.merged, start=1):
+        seen[work.changeset] += 1
+        again = f"-{seen[work.changeset]}" if seen[work.changeset] > 1 else ""
+        layers.append((f"{work.changeset}{again}", work))
+        if work.head == state.delivered:
+            delivered = number
+    return layers[:delivered]
+
+
+def _records(state: SessionState, changeset: ChangesetId) -> tuple[TaskRecord, ...]:
+    home = next(each for each in state.changesets if each.id == changeset)
+    return tuple(state.records[task] for task in home.tasks)
 
 
 def target_of(request: SessionRequest, state: SessionState) -> str | None:
@@ -68,4 +140,9 @@ def is_whole(state: SessionState) -> bool:
 
 def take_report(state: SessionState, report: PullsReport) -> SessionState:
     """Return the state with what the hosting service showed."""
-    return state.evolve(pulls=report.pulls, pulls_tried=report.revision, pulls_fault=report.fault)
+    return state.evolve(
+        pulls=report.pulls,
+        pulls_tried=report.revision,
+        pulls_fault=report.fault,
+        is_followed=report.is_followed,
+    )

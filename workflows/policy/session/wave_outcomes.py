@@ -267,6 +267,7 @@ def merge_result(state: SessionState, result: MergeResult, at: datetime) -> Sess
     return state.evolve(
         head=result.head,
         head_baseline=result.baseline or state.head_baseline,
+        merged=(*state.merged, *result.merged),
         delivered=result.delivered,
         branch=result.branch,
     )

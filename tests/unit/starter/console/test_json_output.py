@@ -34,8 +34,8 @@ READING = {
 ACTING = {
     "answer", "approve", "budget", "codec", "config check", "config migrate", "config schema",
     "demo", "fast-forward", "init",
-    "pause", "priority", "proceed", "reject", "resume", "retry", "run", "simulate", "skip",
-    "steer", "stop", "up",
+    "pause", "priority", "proceed", "reject", "resume", "retry", "rework", "run", "simulate",
+    "skip", "steer", "stop", "up",
 }  # fmt: skip
 
 
