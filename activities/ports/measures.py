@@ -5,7 +5,7 @@
 and where metrics are off, no one does.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
@@ -22,6 +22,19 @@ class Measure(Protocol):
             value: in the metric's unit.
             labels: exactly those of the metric; a value that the table does not know counts as
                 `other`.
+        """
+        ...
+
+
+class ShowRows(Protocol):
+    """Shows gauges that exist only as long as what they measure: of each open session."""
+
+    def __call__(self, metric: str, rows: Sequence[tuple[float, Mapping[str, str]]]) -> None:
+        """Replace all that the metric showed before.
+
+        Args:
+            metric: a name of the table whose rows are replaced.
+            rows: each value in the metric's unit, with exactly the metric's labels.
         """
         ...
 

@@ -258,6 +258,7 @@ def test_a_decisions_file_does_not_go_with(person: Person, tmp_path: Path, other
     assert (refused.code, other in refused.err) == (ExitCode.USAGE, True)
 
 
+@pytest.mark.slow
 def test_the_goal_comes_from_a_file_or_a_pipe_and_the_cap_from_an_option(
     person: Person, tmp_path: Path
 ) -> None:
@@ -382,6 +383,7 @@ def test_no_view_of_a_session_and_no_answer_of_it_leaves_out_its_marks(person: P
         assert ("SCRIPTED" in said, "NONE" in said) == (True, True), look
 
 
+@pytest.mark.slow
 def test_an_unfollowed_session_shows_its_labels_too(person: Person, tmp_path: Path) -> None:
     config = tmp_path / "bare.yaml"
     config.write_text(f"{CONFIGURATION}sandbox: none\n")
@@ -481,6 +483,7 @@ def test_a_task_is_shown_in_full(person: Person) -> None:
         pytest.param(("task", "t1", "-s"), marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_r58_odd_terminals_get_the_title_literally(
     person: Person, variables: dict[str, str], words: tuple[str, ...]
 ) -> None:
@@ -495,6 +498,7 @@ def test_r58_odd_terminals_get_the_title_literally(
 @pytest.mark.parametrize(
     "arguments", some([("status",), ("plan",), ("ls",), ("status", "--json")], 2)
 )
+@pytest.mark.slow
 def test_r58_a_closed_pipe_is_no_error(person: Person, arguments: tuple[str, ...]) -> None:
     person.starts_and_sees("--auto-approve")
     reader, writer = os.pipe()
@@ -550,6 +554,7 @@ class Terminal:
         return self.process.wait(PATIENCE)
 
 
+@pytest.mark.slow
 def test_at_a_terminal_a_person_is_asked(person: Person) -> None:
     session = person.starts().session
     terminal = Terminal(person.settings, "watch", session, "--plain")
@@ -592,7 +597,9 @@ def at_the_offer(person: Person) -> tuple[Terminal, str, str]:
     return terminal, branch, work
 
 
-@pytest.mark.parametrize(("answer", "moves"), [("y", True), ("", False)])
+@pytest.mark.parametrize(
+    ("answer", "moves"), [("y", True), pytest.param("", False, marks=pytest.mark.slow)]
+)
 def test_at_the_end_the_fast_forward_is_offered(person: Person, answer: str, moves: bool) -> None:
     before = git(person.repo, "rev-parse", "HEAD")
     terminal, branch, work = at_the_offer(person)
@@ -602,6 +609,7 @@ def test_at_the_end_the_fast_forward_is_offered(person: Person, answer: str, mov
     assert (f"main is at {branch} now" in terminal.seen) is moves
 
 
+@pytest.mark.slow
 def test_ctrl_c_at_the_offer_leaves_the_session_complete(person: Person) -> None:
     terminal, _, _ = at_the_offer(person)
     os.kill(terminal.process.pid, 2)
@@ -609,6 +617,7 @@ def test_ctrl_c_at_the_offer_leaves_the_session_complete(person: Person) -> None
     assert "detached" not in terminal.seen
 
 
+@pytest.mark.slow
 def test_who_was_asked_nothing_is_not_asked_at_the_end(person: Person) -> None:
     session = person.starts("--auto-approve").session
     work = git(person.repo, "commit-tree", "-p", "HEAD", "-m", "work", "HEAD^{tree}")

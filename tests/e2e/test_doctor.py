@@ -135,6 +135,7 @@ def test_a_gate_that_fails_on_the_base_can_judge(person: Person):
     assert "test_a" in text
 
 
+@pytest.mark.slow
 def test_a_gate_that_fails_on_the_base_and_names_no_tests_judges_nothing(person: Person):
     gate = "version: 1\ngates: {build: {run: 'echo error: broken; exit 1'}}\n"
     state, text = person.doctor({"blueflame.yaml": gate})["gate build"]
@@ -145,6 +146,7 @@ def test_a_gate_that_fails_on_the_base_and_names_no_tests_judges_nothing(person:
     assert "(broken)" in text
 
 
+@pytest.mark.slow
 def test_what_a_gate_lacks_is_a_line_to_add(person: Person):
     checks = person.doctor({"conftest.py": "", "test_a.py": "def test_a(): pass\n"})
     state, text = checks["gate pytest"]
@@ -154,6 +156,7 @@ def test_what_a_gate_lacks_is_a_line_to_add(person: Person):
     assert "your own configuration: worktree: {network: [" in text
 
 
+@pytest.mark.slow
 def test_a_set_up_that_fails_is_told_and_no_gate_runs(person: Person):
     checks = person.doctor(
         {"blueflame.yaml": "version: 1\nworktree: {setup: ['echo why; exit 3']}\n"}

@@ -113,6 +113,7 @@ def test_it_stays_readable_without_colour_and_leaves_the_session_alone(tmp_path:
 @pytest.mark.parametrize(
     "how", ["terminated", pytest.param("terminal closed", marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_a_view_that_is_told_to_end_ends_and_the_session_goes_on(tmp_path: Path, how: str) -> None:
     place = NotePlace(tmp_path, "approvals: {unjudged: allow}", PLANNER, DEVELOPER, REVIEWER)
     with served(place):

@@ -53,6 +53,7 @@ gates:
 
 @pytest.mark.e2e
 @pytest.mark.sandbox
+@pytest.mark.slow
 def test_a_scraped_session_shows_its_own_figures(tmp_path: Path) -> None:
     place = repository(tmp_path / "sample", {"README": "x\n", ".gitignore": "lib/\n"})
     config, playbook = tmp_path / "config.yaml", tmp_path / "playbook.yaml"

@@ -58,6 +58,7 @@ def answer(tmp_path: Path, *arguments: str, **more: str) -> "subprocess.Complete
     )
 
 
+@pytest.mark.slow
 def test_models_are_listed_with_what_is_known(tmp_path: Path) -> None:
     listed = answer(tmp_path, "--json", ANTHROPIC_API_KEY="k")
     document = json.loads(listed.stdout)

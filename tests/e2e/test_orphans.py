@@ -108,6 +108,7 @@ async def test_a_killed_workers_activity_is_tried_again_at_the_next_start(
     assert await _why_again(handle) == "WorkerLost"
 
 
+@pytest.mark.slow
 async def test_a_polite_end_leaves_nothing_to_hand_back(
     temporal_settings: Settings, temporal_client: Client, tmp_path: Path
 ) -> None:

@@ -154,6 +154,7 @@ def test_workers_without_a_sandbox_say_so_and_get_no_session_that_wants_one(
         assert typed(settings, *goal).returncode == 3
 
 
+@pytest.mark.slow
 def test_a_watch_outlives_the_server(settings: Settings, tmp_path: Path) -> None:
     repo = repository(tmp_path / "repo", {"a.txt": "a\n"})
     with up(settings) as supervisor:
@@ -186,6 +187,7 @@ def test_a_watch_outlives_the_server(settings: Settings, tmp_path: Path) -> None
         assert watch.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_server_that_cannot_start_is_told_with_its_log(settings: Settings) -> None:
     (settings.data_dir / "temporal.db").mkdir(parents=True)
     told = blueflame(settings, "up")

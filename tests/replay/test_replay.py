@@ -62,6 +62,7 @@ async def test_histories_replay(folder: Path):
 
 
 @pytest.mark.parametrize("workflow", ["AgentWorkflow", "SessionWorkflow"])
+@pytest.mark.slow
 async def test_one_history_of_the_two_largest_workflows_replays_without_the_pass_through(
     workflow: str,
 ):

@@ -1,6 +1,8 @@
 """docker-compose.yml, as far as a machine without a container engine can tell."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,6 +17,8 @@ from workers.settings import Settings
 ROOT = Path(__file__).parents[2]
 ROLES = ("workflows", "models", "host", "land")
 STORE = "store:/var/lib/blueflame/store"
+PASSWORDS = {"POSTGRES_PASSWORD": "a", "GRAFANA_PASSWORD": "b"}
+PORTS = (16686, 3000, 7233, 8080, 9090)
 HOST = "host:/var/lib/blueflame/host"
 
 
@@ -23,19 +27,40 @@ def services() -> dict[str, dict[str, Any]]:
     return YAML(typ="safe").load((ROOT / "docker-compose.yml").read_text())["services"]
 
 
-def test_docker_compose_accepts_it(tmp_path: Path):
+def config(tmp_path: Path, variables: dict[str, str]) -> tuple[int, str]:
+    """Let docker-compose check the file, and return its code and what it said."""
     program = shutil.which("docker-compose")
     if program is None:
         pytest.skip("docker-compose is not installed: apt-get install docker-compose")
     ran = subprocess.run(
         [program, "--file", str(ROOT / "docker-compose.yml"), "config", "--quiet"],
         cwd=tmp_path,
-        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), **variables},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (ran.returncode, ran.stderr) == (0, "")
+    return ran.returncode, ran.stderr
+
+
+def test_docker_compose_accepts_it(tmp_path: Path):
+    assert config(tmp_path, PASSWORDS) == (0, "")
+
+
+@pytest.mark.parametrize("missing", PASSWORDS)
+def test_there_is_no_default_password(tmp_path: Path, missing: str):
+    code, said = config(tmp_path, {**PASSWORDS, missing: ""})
+    assert code != 0
+    assert f"copy .env.example to .env and set {missing}" in said
+
+
+def test_the_example_of_an_environment_names_every_variable_without_a_default():
+    text = (ROOT / "docker-compose.yml").read_text()
+    needed = set(re.findall(r"\$\{([A-Z_]+)(?::\?[^}]*)?\}", text))
+    passed = set(re.findall(r"^ +([A-Z]+_API_KEY):$", text, re.MULTILINE))
+    example = (ROOT / ".env.example").read_text()
+    named = set(re.findall(r"^([A-Z_]+)=", example, re.MULTILINE))
+    assert named == needed | passed | {"BLUEFLAME_REPOSITORY", "BLUEFLAME_UID"}
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -88,7 +113,7 @@ def test_only_host_has_worktrees(services: dict[str, dict[str, Any]]):
 
 def test_ports_are_published_on_this_machine_only(services: dict[str, dict[str, Any]]):
     published = [port for service in services.values() for port in service.get("ports", ())]
-    assert sorted(published) == [f"127.0.0.1:{port}:{port}" for port in (7233, 8080, 9090)]
+    assert sorted(published) == [f"127.0.0.1:{port}:{port}" for port in PORTS]
 
 
 def test_prometheus_scrapes_each_role_where_its_worker_serves(
@@ -101,6 +126,36 @@ def test_prometheus_scrapes_each_role_where_its_worker_serves(
         address = services[role]["environment"]["BLUEFLAME_METRICS_ADDRESS"]
         assert scraped.pop(role) == int(address.rpartition(":")[2]) + place
     assert scraped == {}
+
+
+def test_workers_send_traces_where_the_collector_listens(services: dict[str, dict[str, Any]]):
+    collector = YAML(typ="safe").load((ROOT / "docker" / "collector.yml").read_text())
+    port = collector["receivers"]["otlp"]["protocols"]["http"]["endpoint"].rpartition(":")[2]
+    sent = {services[role]["environment"]["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] for role in ROLES}
+    assert sent == {f"http://collector:{port}/v1/traces"}
+    (pipeline,) = collector["service"]["pipelines"].values()
+    for kind in ("receivers", "processors", "exporters"):
+        assert set(pipeline[kind]) == set(collector[kind])
+    assert collector["exporters"]["otlphttp/jaeger"]["endpoint"] == "http://jaeger:4318"
+    assert "jaeger" in services
+
+
+def test_grafana_finds_its_sources_and_dashboards(services: dict[str, dict[str, Any]]):
+    folder = ROOT / "docker" / "grafana"
+    sources = YAML(typ="safe").load(
+        (folder / "provisioning" / "datasources" / "metrics-and-traces.yml").read_text()
+    )["datasources"]
+    hosts = {re.sub(r"https?://([a-z]+):.*", r"\1", each["url"]) for each in sources}
+    assert hosts <= set(services)
+    (provider,) = YAML(typ="safe").load(
+        (folder / "provisioning" / "dashboards" / "dashboards.yml").read_text()
+    )["providers"]
+    mounted = dict(each.split(":")[:2] for each in services["grafana"]["volumes"])
+    assert mounted["./docker/grafana/dashboards"] == provider["options"]["path"]
+    uids = {each["uid"] for each in sources}
+    for file in (folder / "dashboards").glob("*.json"):
+        for panel in json.loads(file.read_text())["panels"]:
+            assert panel["type"] == "row" or panel["datasource"]["uid"] in uids, panel["title"]
 
 
 def test_every_dependency_is_a_service(services: dict[str, dict[str, Any]]):

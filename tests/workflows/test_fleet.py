@@ -1,5 +1,6 @@
 """All sessions and workers at once: waits, parked calls, money and queues, and their gauges."""
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
 
@@ -50,6 +51,12 @@ class Gauges:
     def __call__(self, metric: str, value: float = 1.0, **labels: str) -> None:
         self.last[(metric, *map(str, labels.values()))] = value
 
+    def show(self, metric: str, rows: Sequence[tuple[float, Mapping[str, str]]]) -> None:
+        for key in [key for key in self.last if key[0] == metric]:
+            del self.last[key]
+        for value, labels in rows:
+            self(metric, value, **labels)
+
 
 async def test_a_look_sees_who_waits_for_whom_and_what_it_costs(theatre: Theatre) -> None:
     async with (
@@ -83,7 +90,7 @@ async def test_a_look_sees_who_waits_for_whom_and_what_it_costs(theatre: Theatre
 def _are_set(fleet: Fleet) -> None:
     """The gauges of a fleet whose only session is the one with parked calls."""
     gauges = Gauges()
-    FleetGauges(gauges).set(fleet)
+    FleetGauges(gauges, gauges.show).set(fleet)
     assert gauges.last["blueflame_sessions", "running"] == 1
     assert gauges.last["blueflame_sessions", "awaiting_plan"] == 0
     assert gauges.last["blueflame_tasks", "developing"] == 2
@@ -94,13 +101,19 @@ def _are_set(fleet: Fleet) -> None:
     assert gauges.last["blueflame_waits_for_person", "plan"] == 0
     assert gauges.last["blueflame_longest_idle_seconds",] == 0  # it waits for its provider
     assert gauges.last["blueflame_queue_pollers", "models"] >= 1
+    (session,) = (each.session for each in fleet.sessions)
+    assert gauges.last["blueflame_session_spent_usd", session] == 0.25
+    assert gauges.last["blueflame_session_budget_left_usd", session] == 9.75
+    assert gauges.last["blueflame_session_tasks", session, "developing"] == 2
+    assert gauges.last["blueflame_session_waits_for_person", session] == 0
+    assert gauges.last["blueflame_session_quiet_seconds", session] >= 0
 
 
 async def test_a_gauge_falls_back_when_what_it_counts_is_gone(theatre: Theatre) -> None:
     fleet = await read_fleet(theatre.client)
     later = Fleet(at=fleet.at + timedelta(hours=1), queues=(), sessions=())
     gauges = Gauges()
-    setter = FleetGauges(gauges)
+    setter = FleetGauges(gauges, gauges.show)
     setter.set(fleet)
     setter.set(later)
     assert gauges.last["blueflame_queue_pollers", "models"] == 0

@@ -67,6 +67,7 @@ def merged(view: SessionView) -> set[str]:
 
 
 @pytest.mark.parametrize("course", some([*product(Pacing, ("stop", "pause"))], 4), ids=str)
+@pytest.mark.slow
 async def test_one_agent_meets_every_fault_and_the_other_eleven_merge(
     theatre: Theatre, course: tuple[Pacing, str]
 ) -> None:
@@ -141,6 +142,7 @@ async def test_a_model_that_is_not_there_is_asked_once_in_a_session(theatre: The
     assert "scripted/gone is skipped in this session: ModelUnusable" in told[0].text
 
 
+@pytest.mark.slow
 async def test_an_answer_without_usage_costs_its_quote_and_is_told_once(theatre: Theatre) -> None:
     """Field report G12."""
     world = World(planned({"id": "a"}), usd_per_call=Decimal("0.10"))

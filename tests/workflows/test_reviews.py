@@ -67,6 +67,7 @@ def waits(view: SessionView) -> bool:
 @pytest.mark.parametrize(
     "first", some([[UNPROVEN], [MALFORMED], []], 3), ids=["bare", "bad", "silent"]
 )
+@pytest.mark.slow
 async def test_an_abstention_moves_to_the_next_model_of_the_route(
     theatre: Theatre, first: list[ToolCall]
 ):
@@ -76,6 +77,7 @@ async def test_an_abstention_moves_to_the_next_model_of_the_route(
     assert reviews(world) == [("beta", "review.a.1.1"), ("gamma", "review.a.1.2")]
 
 
+@pytest.mark.slow
 async def test_a_model_that_cannot_be_used_gives_way_within_the_same_review(theatre: Theatre):
     world = reviewed(lambda _: [approve()])
 
@@ -123,6 +125,7 @@ async def at_the_person(session: Playing) -> SessionView:
     return view
 
 
+@pytest.mark.slow
 async def test_a_person_may_approve_what_no_reviewer_judged_and_a_rule_may_not(theatre: Theatre):
     world = reviewed(lambda _: [UNPROVEN])
     async with theatre.session(world, approvals=ATTENDED, routes=TWO) as session:
@@ -201,6 +204,7 @@ async def test_a_new_review_that_is_not_possible_is_refused_with_the_reason(
         assert reason in str(refused.value.cause)
 
 
+@pytest.mark.slow
 async def test_contradictory_verdicts_are_asked_about_once_and_then_abstain(theatre: Theatre):
     """Field report G09."""
     world = reviewed(
@@ -247,6 +251,7 @@ async def test_a_reviewer_sees_the_repository_the_summary_and_what_the_checks_ca
         assert text in heard
 
 
+@pytest.mark.slow
 async def test_one_family_is_enough_and_the_person_is_told(theatre: Theatre):
     world = reviewed(lambda _: [approve()])
     async with theatre.session(world, approvals=UNATTENDED, routes=OWN) as session:

@@ -74,6 +74,7 @@ async def test_conflicts_use_up_no_attempt_and_end_in_the_end(theatre: Theatre) 
 
 
 @pytest.mark.parametrize("pacing", some(list(Pacing), 2))
+@pytest.mark.slow
 async def test_what_a_reviewer_rejects_goes_on_from_the_own_work(
     theatre: Theatre, pacing: Pacing
 ) -> None:
@@ -155,6 +156,7 @@ async def test_g21_the_search_for_the_culprit_halves_the_group(theatre: Theatre)
     assert len(world.judged) == on_base + alone + whole + rework + 3
 
 
+@pytest.mark.slow
 async def test_g21_a_group_without_its_culprit_ends_without_a_call_for_approval(
     theatre: Theatre,
 ) -> None:

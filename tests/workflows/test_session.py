@@ -61,7 +61,10 @@ async def test_planner_and_developers_are_told_of_the_repository(theatre: Theatr
 
 @pytest.mark.parametrize(
     ("setup", "prepared"),
-    [((), ["dev.a.1"]), ((("true",),), ["dev.a.1", "plan.1", "review.a.1.1"])],
+    [
+        ((), ["dev.a.1"]),
+        pytest.param((("true",),), ["dev.a.1", "plan.1", "review.a.1.1"], marks=pytest.mark.slow),
+    ],
 )
 async def test_what_is_only_read_and_needs_no_set_up_is_not_prepared(
     theatre: Theatre, setup: tuple[tuple[str, ...], ...], prepared: list[str]
@@ -94,6 +97,7 @@ async def test_only_set_up_is_told_of_the_network(theatre: Theatre) -> None:
         pytest.param("fake", ("pkg.example",), 0, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 async def test_a_list_that_nothing_enforces_is_told(
     theatre: Theatre, sandbox: str, network: tuple[str, ...], told: int
 ) -> None:
@@ -143,6 +147,7 @@ async def test_r49_what_passed_all_the_same_is_told_of_work_and_of_merge(theatre
     assert told == dict.fromkeys(("a", "b", "g"), words)
 
 
+@pytest.mark.slow
 async def test_what_a_reviewer_rejects_is_reworked_with_its_findings(
     theatre: Theatre,
 ) -> None:
@@ -276,6 +281,7 @@ class Blocked(World):
         return DeliveryRefused(reason="your branch 'blueflame' leaves no room")
 
 
+@pytest.mark.slow
 async def test_r05_work_that_cannot_be_delivered_is_kept_and_told(theatre: Theatre) -> None:
     async with theatre.session(Blocked(planned({"id": "a"}))) as session:
         result = await session.result()

@@ -85,6 +85,7 @@ async def test_the_story_says_who_decided_what_and_how_long_it_waited(theatre: T
     )
 
 
+@pytest.mark.slow
 async def test_the_record_has_questions_and_the_plan_that_a_person_put_in_place(theatre: Theatre):
     world = World(planned({"id": "a"}))
 

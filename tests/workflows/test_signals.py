@@ -162,6 +162,7 @@ async def test_a_rejected_plan_is_made_again_and_the_result_says_who_decided_wha
     assert memo.decisions == result.decisions
 
 
+@pytest.mark.slow
 async def test_replace_plan_takes_the_persons_plan_and_only_while_one_waits(theatre: Theatre):
     """Field reports R19 and R56."""
     world = World(planned({"id": "a"}))
@@ -231,6 +232,7 @@ async def test_of_approvals_and_a_rejection_at_once_the_first_counts(theatre: Th
     assert "waits for no approval" in notices(view, NoticeKind.NOT_POSSIBLE)["a"]
 
 
+@pytest.mark.slow
 async def test_a_stale_approval_is_a_notice_and_the_new_content_still_waits(theatre: Theatre):
     """Field report R19."""
     world = World(planned({"id": "a"}))
@@ -249,6 +251,7 @@ async def test_a_stale_approval_is_a_notice_and_the_new_content_still_waits(thea
         assert "a.py:7 `tmp = 1`: say what it holds" in world.heard("dev.a.2", 1)
 
 
+@pytest.mark.slow
 async def test_what_is_unknown_or_not_possible_becomes_a_notice_that_names_it(theatre: Theatre):
     """Field report R19."""
     world = World(planned({"id": "a"}))
@@ -532,6 +535,7 @@ async def test_r44_set_budget_moves_the_cap_down_and_up_again(theatre: Theatre, 
     ("usd", "waits_as", "attempt"),
     [("0.07", "ready", 2), pytest.param("0.17", "developed", 1, marks=pytest.mark.slow)],
 )
+@pytest.mark.slow
 async def test_work_that_the_cap_held_up_goes_on_once_there_is_money(
     theatre: Theatre, usd: str, waits_as: str, attempt: int
 ):
@@ -692,6 +696,7 @@ async def test_every_signal_names_a_payload_that_it_cannot_read(theatre: Theatre
         assert view.phase == "awaiting_plan"
 
 
+@pytest.mark.slow
 async def test_after_the_end_the_queries_answer_and_a_signal_is_refused(theatre: Theatre):
     """The picture also says what the check of the diff allowed."""
     world = World(planned({"id": "a"}))

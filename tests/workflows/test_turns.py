@@ -29,6 +29,7 @@ def told(happenings: list[Happening], agent: str) -> list[tuple[str, int]]:
     return [(each.kind, each.turn) for each in happenings if each.agent == agent]
 
 
+@pytest.mark.slow
 async def test_every_agent_is_told_turn_by_turn(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}, {"id": "b"}), usd_per_call=Decimal("0.01"))
     async with theatre.session(world, **AUTO) as playing:
@@ -117,6 +118,7 @@ async def test_a_failed_call_is_told_with_its_words(theatre: Theatre) -> None:
 
 
 @pytest.mark.parametrize("agent", some(["plan.1", "dev.a.1", "review.a.1.1"], 3))
+@pytest.mark.slow
 async def test_a_cost_that_was_estimated_is_marked_in_the_turn_and_in_the_sum(
     theatre: Theatre, agent: str
 ) -> None:

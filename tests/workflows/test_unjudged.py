@@ -124,6 +124,7 @@ async def test_without_gates_unattended_work_is_not_merged(theatre: Theatre, pac
 
 
 @pytest.mark.parametrize(("gates", "pacing"), pairs([ONE, ()], list(Pacing)))
+@pytest.mark.slow
 async def test_a_person_may_let_rules_merge_what_no_gate_judged(
     theatre: Theatre, gates: tuple[GateSpec, ...], pacing: Pacing
 ):
@@ -157,6 +158,7 @@ async def test_a_person_sees_that_no_gate_judged_and_may_approve_by_hand(
 
 
 @ONE_PACING
+@pytest.mark.slow
 async def test_a_rule_may_approve_what_a_gate_judged(theatre: Theatre, pacing: Pacing):
     world = Gated(always({"result": "passed", "exit_code": 0}))
     async with theatre.session(world, approvals=ATTENDED, gates=ONE, pacing=pacing) as session:
@@ -170,6 +172,7 @@ async def test_a_rule_may_approve_what_a_gate_judged(theatre: Theatre, pacing: P
 
 
 @ONE_PACING
+@pytest.mark.slow
 async def test_a_gate_that_judges_only_the_change_counts(theatre: Theatre, pacing: Pacing):
     """The base had no tests; the change brings the first."""
 

@@ -10,7 +10,7 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
@@ -19,10 +19,11 @@ from typing import Final
 
 from temporalio.client import Client
 
-from activities.ports.measures import Measure
+from activities.ports.measures import Measure, ShowRows
 from workers.telemetry.fleet import Fleet, OpenSession, read_fleet
 from workers.telemetry.fleet_findings import alive, idle, parked_calls, waited, waits_for_person
-from workers.telemetry.metric_table import WaitKind
+from workers.telemetry.metric_table import MOST, WaitKind
+from workflows.domain.budget import LedgerView
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.session.session_state import SessionPhase
 from workflows.domain.task import TaskState
@@ -57,9 +58,11 @@ async def repeat(look: Callable[[], Awaitable[None]], what: str, stop: asyncio.E
             await asyncio.wait_for(stop.wait(), rest)
 
 
-async def measure_fleet(measure: Measure, client: Client, stop: asyncio.Event) -> None:
+async def measure_fleet(
+    measure: Measure, show: ShowRows, client: Client, stop: asyncio.Event
+) -> None:
     """Set the gauges of all sessions and queues until `stop` is set."""
-    gauges = FleetGauges(measure)
+    gauges = FleetGauges(measure, show)
 
     async def look() -> None:
         gauges.set(await read_fleet(client))
@@ -100,8 +103,9 @@ def size_of(folder: Path) -> int:
 class FleetGauges:
     """Sets the gauges of one look; what the last look found and this one did not is set to 0."""
 
-    def __init__(self, measure: Measure) -> None:
+    def __init__(self, measure: Measure, show: ShowRows) -> None:
         self._measure = measure
+        self._show = show
         self._queues: set[str] = set()
         self._providers: set[str] = set()
 
@@ -111,6 +115,8 @@ class FleetGauges:
         self._set_waits(fleet)
         self._set_money(fleet.sessions)
         self._set_queues(fleet)
+        # Their ids begin with the time, so the last ones are the latest.
+        self._show_sessions(fleet.sessions[-MOST["session"] :], fleet)
 
     def _set_states(self, sessions: Iterable[OpenSession]) -> None:
         views = [each.view for each in sessions]
@@ -148,7 +154,7 @@ class FleetGauges:
     def _set_money(self, sessions: Iterable[OpenSession]) -> None:
         ledgers = [each.ledger for each in sessions if each.ledger is not None]
         spent = [each.settled_usd for each in ledgers]
-        left = [max(each.cap_usd - each.settled_usd, Decimal(0)) for each in ledgers]
+        left = [_left(each) for each in ledgers]
         burn = [each.burn_usd_per_minute for each in ledgers]
         shares = [
             each.burn_usd_per_minute / each.burn_limit_usd_per_minute
@@ -169,6 +175,43 @@ class FleetGauges:
             self._measure("blueflame_queue_pollers", pollers, queue=name)
             backlog = 0 if found is None else found.backlog
             self._measure("blueflame_queue_backlog", backlog, queue=name)
+
+    def _show_sessions(self, sessions: Sequence[OpenSession], fleet: Fleet) -> None:
+        named = [({"session": each.session}, each) for each in sessions]
+        ledgers = [(name, each.ledger) for name, each in named if each.ledger is not None]
+        self._show(
+            "blueflame_session_spent_usd",
+            [(float(ledger.settled_usd), name) for name, ledger in ledgers],
+        )
+        self._show(
+            "blueflame_session_budget_left_usd",
+            [(float(_left(ledger)), name) for name, ledger in ledgers],
+        )
+        self._show(
+            "blueflame_session_burn_usd_per_minute",
+            [(float(ledger.burn_usd_per_minute), name) for name, ledger in ledgers],
+        )
+        self._show(
+            "blueflame_session_tasks",
+            [
+                (count, name | {"state": state})
+                for name, each in named
+                if each.view is not None
+                for state, count in Counter(task.state for task in each.view.tasks).items()
+            ],
+        )
+        self._show(
+            "blueflame_session_waits_for_person",
+            [(len(waits_for_person(each)), name) for name, each in named],
+        )
+        self._show(
+            "blueflame_session_quiet_seconds",
+            [((fleet.at - each.last_event).total_seconds(), name) for name, each in named],
+        )
+
+
+def _left(ledger: LedgerView) -> Decimal:
+    return max(ledger.cap_usd - ledger.settled_usd, Decimal(0))
 
 
 def _longest(times: Iterable[timedelta]) -> float:

@@ -38,6 +38,8 @@ class Metric(NamedTuple):
     labels: tuple[str, ...] = ()
     buckets: tuple[float, ...] = ()
     """Upper bounds, of a histogram."""
+    is_replaced: bool = False
+    """Of a gauge: each look replaces all of its series, so none outlives what it measures."""
 
 
 METRICS: Final = (
@@ -241,6 +243,55 @@ METRICS: Final = (
         "1",
         "The highest share of its limit for a minute that an open session spends.",
     ),
+    # Single open sessions, the latest ones: as long as they are open.
+    Metric(
+        "blueflame_session_spent_usd",
+        "gauge",
+        "{USD}",
+        "What an open session has spent.",
+        ("session",),
+        is_replaced=True,
+    ),
+    Metric(
+        "blueflame_session_budget_left_usd",
+        "gauge",
+        "{USD}",
+        "What an open session may still spend.",
+        ("session",),
+        is_replaced=True,
+    ),
+    Metric(
+        "blueflame_session_burn_usd_per_minute",
+        "gauge",
+        "{USD}",
+        "What an open session spends in a minute.",
+        ("session",),
+        is_replaced=True,
+    ),
+    Metric(
+        "blueflame_session_tasks",
+        "gauge",
+        "{task}",
+        "Tasks of an open session; states without a task are left out.",
+        ("session", "state"),
+        is_replaced=True,
+    ),
+    Metric(
+        "blueflame_session_waits_for_person",
+        "gauge",
+        "{wait}",
+        "What an open session waits for a person to decide.",
+        ("session",),
+        is_replaced=True,
+    ),
+    Metric(
+        "blueflame_session_quiet_seconds",
+        "gauge",
+        "s",
+        "Time since the last event in an open session, whatever it waits for.",
+        ("session",),
+        is_replaced=True,
+    ),
     Metric(
         "blueflame_queue_backlog",
         "gauge",
@@ -293,7 +344,13 @@ CLOSED: Final[Mapping[str, frozenset[str]]] = {
 }
 """The values of labels that Blue Flame's own code decides."""
 
-MOST: Final[Mapping[str, int]] = {"model": 20, "provider": 12, "activity": 30, "queue": 30}
+MOST: Final[Mapping[str, int]] = {
+    "model": 20,
+    "provider": 12,
+    "activity": 30,
+    "queue": 30,
+    "session": 20,
+}
 """How many different values are kept of labels with names that are not known here."""
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from opentelemetry.metrics import Meter
+from opentelemetry.metrics import CallbackOptions, Meter, Observation
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import MetricReader
 from opentelemetry.sdk.resources import Resource
@@ -67,7 +67,10 @@ class WorkerMetrics:
         self._provider = MeterProvider(readers, resource, shutdown_on_exit=False)
         meter = self._provider.get_meter("blueflame")
         self._labels = BoundedLabels()
-        self._instruments = {each.name: _Instrument(meter, each) for each in METRICS}
+        self._instruments = {
+            each.name: _Instrument(meter, each) for each in METRICS if not each.is_replaced
+        }
+        self._rows = {each.name: _Rows(meter, each) for each in METRICS if each.is_replaced}
         self._temporal = _TemporalMetrics(meter)
         self._lost = lost_lines()
         self._refused: set[str] = set()
@@ -81,6 +84,18 @@ class WorkerMetrics:
             if metric not in self._refused:
                 _log.exception("%r cannot be measured", metric)
             self._refused.add(metric)
+
+    def show(self, metric: str, rows: Sequence[tuple[float, Mapping[str, str]]]) -> None:
+        """Replace all series of a gauge; see `activities.ports.measures.ShowRows`.
+
+        Raises:
+            KeyError: the metric is none whose series are replaced.
+            ValueError: labels are not the metric's.
+        """
+        bounded = BoundedLabels()
+        self._rows[metric].shown = [
+            Observation(value, bounded.within(BY_NAME[metric], labels)) for value, labels in rows
+        ]
 
     @property
     def runtime(self) -> Runtime:
@@ -123,6 +138,18 @@ class _Instrument:
                     metric.meaning,
                     explicit_bucket_boundaries_advisory=metric.buckets,
                 ).record
+
+
+class _Rows:
+    """A gauge of which only what was shown last is there when a reader comes."""
+
+    def __init__(self, meter: Meter, metric: Metric) -> None:
+        self.shown: list[Observation] = []
+        meter.create_observable_gauge(metric.name, [self._read], metric.unit, metric.meaning)
+
+    def _read(self, options: CallbackOptions) -> list[Observation]:
+        del options
+        return self.shown
 
 
 class _TemporalMetrics:

@@ -22,12 +22,13 @@ from temporalio.client import Client
 from temporalio.runtime import Runtime
 from temporalio.worker import Interceptor
 
-from activities.ports.measures import Measure
 from workers.roles import Role
 from workers.settings import Settings
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics.export import MetricReader
+
+    from workers.telemetry.worker_metrics import WorkerMetrics
 
 Say = Callable[[str], None]
 Job = Callable[[Client, asyncio.Event], Coroutine[None, None, None]]
@@ -78,14 +79,14 @@ def telemetry(
         yield Telemetry(metrics.runtime, (MeasuringInterceptor(metrics),), tuple(jobs))
 
 
-def _looks(settings: Settings, roles: Sequence[Role], measure: Measure) -> list[Job]:
+def _looks(settings: Settings, roles: Sequence[Role], measure: "WorkerMetrics") -> list[Job]:
     """Return what looks at sessions, queues and disk, by role."""
     from workers.telemetry.fleet_metrics import measure_disk, measure_fleet
 
     jobs: list[Job] = []
     if Role.WORKFLOWS in roles:
         data, store = settings.data_dir, settings.store_dir
-        jobs.append(lambda client, stop: measure_fleet(measure, client, stop))
+        jobs.append(lambda client, stop: measure_fleet(measure, measure.show, client, stop))
         jobs.append(lambda _client, stop: measure_disk(measure, data, store, stop))
     elif Role.HOST in roles:
         # Of the data directory a host that dropped root may see no more than this.

@@ -18,7 +18,6 @@ from workflows.domain.ids import Commit, Tree
 
 IDENTITY = "Blue Flame <blueflame@localhost>"
 SHA256_DIGITS = 64
-READ_BYTES = 1 << 20
 TRAILER = re.compile(r"^([A-Za-z][A-Za-z-]*): (.+)$")
 
 
@@ -39,21 +38,6 @@ def digest(kind: str, data: bytes, like: str) -> str:
     if is_sha256(like):
         return hashlib.sha256(framed).hexdigest()
     return hashlib.sha1(framed, usedforsecurity=False).hexdigest()
-
-
-def digest_file(place: bytes, like: str) -> str:
-    """Return the object name of a file's content, which may be large.
-
-    Args:
-        place: a regular file that no process writes to.
-        like: any object name of the repository.
-    """
-    hashing = hashlib.sha256() if is_sha256(like) else hashlib.sha1(usedforsecurity=False)
-    with open(place, "rb") as file:
-        hashing.update(f"blob {os.fstat(file.fileno()).st_size}\0".encode())
-        while part := file.read(READ_BYTES):
-            hashing.update(part)
-    return hashing.hexdigest()
 
 
 def write(objects: Path, kind: str, data: bytes, like: str) -> str:

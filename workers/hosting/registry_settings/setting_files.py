@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit
 
 from activities.ports.registry_access import Credential
 
@@ -114,12 +114,6 @@ def header(place: tuple[str, int], source: str, value: str, secrets: tuple[str, 
     host, port = place
     clean = "".join(value.splitlines())
     return Credential(host=host, port=port, source=source, authorization=clean, secrets=secrets)
-
-
-def without_path(address: str) -> str:
-    """Return scheme, host and port of an address."""
-    parts = urlsplit(address)
-    return urlunsplit((parts.scheme, parts.netloc, "", "", ""))
 
 
 def home_of(variables: Mapping[str, str]) -> Path:

@@ -64,7 +64,10 @@ def test_prometheus_sees_each_metric_by_its_name_and_never_more_than_2_000_serie
                     label: _nth(label, number) if label in CLOSED else f"{label}-{number}"
                     for label in metric.labels
                 }
-                metrics(metric.name, 1.0, **values)
+                if metric.is_replaced:
+                    metrics.show(metric.name, [(1.0, values)])
+                else:
+                    metrics(metric.name, 1.0, **values)
         found = scrape(endpoint.url)
     finally:
         metrics.close()
@@ -72,6 +75,27 @@ def test_prometheus_sees_each_metric_by_its_name_and_never_more_than_2_000_serie
     assert found.names() >= set(BY_NAME)
     assert {name for name in found.names() if not name.startswith("target")} == set(BY_NAME)
     assert len(found.samples) < 2_000
+
+
+def test_a_replaced_gauge_forgets_what_is_not_shown_again() -> None:
+    endpoint = Endpoint("127.0.0.1:0", 0)
+    metrics = WorkerMetrics([endpoint.reader], ["workflows"])
+    try:
+        name = "blueflame_session_spent_usd"
+        metrics.show(name, [(1.5, {"session": "a"}), (2.5, {"session": "b"})])
+        assert scrape(endpoint.url).of(name) == 4
+        metrics.show(name, [(3.5, {"session": "b"})])
+        found = scrape(endpoint.url)
+        assert {labels for metric, labels in found.samples if metric == name} == {
+            frozenset({("session", "b")})
+        }
+        metrics.show(name, [(1.0, {"session": f"s{n}"}) for n in range(1_000)])
+        assert scrape(endpoint.url).of(name) == MOST["session"] + 1
+        with pytest.raises(KeyError):
+            metrics.show("blueflame_sessions", [])
+    finally:
+        metrics.close()
+        endpoint.close()
 
 
 def _nth(label: str, number: int) -> str:

@@ -10,6 +10,8 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from activities.adapters.git.git_command import Completed, Git, Scope
 from activities.adapters.git.host_git import GitHostRepository
 from activities.adapters.git.repository_cleanup import Cleanup
@@ -103,6 +105,7 @@ async def undisturbed(home: Home) -> tuple[Commit, int]:
     return commit, 10_000 - counting.lives
 
 
+@pytest.mark.slow
 async def test_a_kill_at_any_command_changes_nothing_at_the_end(tmp_path: Path):
     model = Home(tmp_path / "model")
     model.top.mkdir()
