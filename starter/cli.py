@@ -119,6 +119,7 @@ _ACTING = {
     *_GROUPS[2],
     *_GROUPS[3],
     *_GROUPS[4],
+    *_GROUPS[5],
     cleanup.cleanup,
 }
 """`plan` and `models` act only with some of their options, and check that themselves."""
