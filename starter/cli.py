@@ -121,7 +121,8 @@ _GROUPS = (
         steering.answer,
         steering.priority,
     ),
-    (steering.budget, steering.proceed, steering.pause, steering.resume, steering.stop),
+    (steering.budget, steering.rework),
+    (steering.proceed, steering.pause, steering.resume, steering.stop),
     (
         cleanup.cleanup,
         backups.backup,
@@ -138,6 +139,7 @@ _ACTING = {
     *_GROUPS[2],
     *_GROUPS[3],
     *_GROUPS[4],
+    *_GROUPS[5],
     cleanup.cleanup,
     backups.backup,
     backups.restore,

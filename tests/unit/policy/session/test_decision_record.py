@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from tests.unit.policy.examples import a_plan, a_task
 from workflows.domain.gate import Judgement
 from workflows.domain.ids import AgentId, Commit, SessionId, TaskId
+from workflows.domain.pull_request import PullRequest, PullState, Remark
 from workflows.domain.session.decision import UNNAMED, Decision
 from workflows.domain.session.question import Question
 from workflows.domain.session.session_config import Approvals, Routes, SessionConfig
@@ -52,6 +53,20 @@ WAITING = scheduling.settle(
 DIGEST = str(next(each.digest for each in WAITING.changesets if each.id == "a"))
 ASKED = RUNNING.evolve(
     questions=(Question(agent=AgentId("dev.a.0"), about="a", text="How?", asked_at=NOON),)
+)
+REVIEWED = in_state(RUNNING, "b", TaskState.MERGED).evolve(
+    pulls=(
+        PullRequest(
+            key="session",
+            branch="blueflame/s",
+            target="main",
+            number=1,
+            url="https://hosting.example/1",
+            state=PullState.OPEN,
+            pushed=Commit("c"),
+            remarks=(Remark(kind="check", id="lint@c", by="lint"),),
+        ),
+    )
 )
 PAUSED = phase_changes.pause(RUNNING, "paused").state
 
@@ -124,6 +139,7 @@ def say(state: SessionState, name: str, payload: JsonValue = None, at: datetime 
         (RUNNING, "steer_task", {"id": "a", "text": "look there"}, "a", "look there"),
         (RUNNING, "set_priority", {"id": "a", "n": 5}, "a", "priority 5"),
         (RUNNING, "set_budget", {"usd": 12.5}, "", "$12.50"),
+        (REVIEWED, "rework", {}, "session", ""),
         (RUNNING, "proceed", {}, "", ""),
         (RUNNING, "pause", {}, "", ""),
         (PAUSED, "resume", {}, "", ""),

@@ -38,7 +38,7 @@ ACTING = {
     "answer", "approve", "backup", "budget", "codec", "config check", "config migrate",
     "config schema", "demo", "fast-forward", "init",
     "pause", "priority", "proceed", "reject", "restore", "resume", "retry",
-    "revert", "rewind", "run", "simulate", "skip",
+    "revert", "rewind", "rework", "run", "simulate", "skip",
     "steer", "stop", "up",
 }  # fmt: skip
 
