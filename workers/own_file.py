@@ -10,7 +10,7 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from activities.ports.notification_port import NotificationSettings, NotificationSettingsError
+from activities.ports.land.notification_port import NotificationSettings, NotificationSettingsError
 from activities.text.text_files import TextFileError, read_text_file
 from activities.yaml_documents.model_reader import DocumentError, parse_document
 

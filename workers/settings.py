@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from activities.ports.endpoints import ProviderEntries, ProviderEntry, endpoints
-from activities.ports.hosting_entries import HostingEntries, HostingEntry, token_variables
+from activities.ports.land.hosting_entries import HostingEntries, HostingEntry, token_variables
 from workers.payload_keys import read_keys
 from workflows.domain.agent.model_values import Provider
 from workflows.domain.environment import RegistryAccess

@@ -21,8 +21,8 @@ from workers.settings import Settings
 
 if TYPE_CHECKING:
     from activities.adapters.git.user.branch_landing import GitUserRepository
-    from activities.notifying import NotificationActivities
-    from activities.pull_requests import PullRequestActivities
+    from activities.land.hosted_pulls import PullRequestActivities
+    from activities.land.notifying import NotificationActivities
     from activities.repository.host_data import Host
 
 Activity = Callable[..., Awaitable[object]]
@@ -140,7 +140,7 @@ def _land(settings: Settings) -> Sequence[Activity]:
     from activities.adapters.git.git_command import Git
     from activities.adapters.git.user.branch_landing import GitUserRepository
     from activities.base_import import ExportActivities
-    from activities.landing import LandingActivities
+    from activities.land.landing import LandingActivities
     from workers.hosting.host_wiring import FailPoint, git_program, own_places, person_of
 
     repository = GitUserRepository(Git(git_program()), person_of(os.environ))
@@ -155,7 +155,7 @@ def _land(settings: Settings) -> Sequence[Activity]:
 
 def _notifications(fail_point: Callable[[str], None]) -> "NotificationActivities":
     from activities.adapters.notifiers.targets import targets_of
-    from activities.notifying import NotificationActivities
+    from activities.land.notifying import NotificationActivities
     from workers.own_file import local_now, read_notifications
 
     return NotificationActivities(read_notifications, targets_of, local_now, fail_point)
@@ -165,7 +165,7 @@ def _pull_requests(
     settings: Settings, repository: "GitUserRepository", fail_point: Callable[[str], None]
 ) -> "PullRequestActivities":
     from activities.adapters.hosting.hosting_services import HostingServices
-    from activities.pull_requests import PullRequestActivities
+    from activities.land.hosted_pulls import PullRequestActivities
 
     proxies = {name: value for name, value in os.environ.items() if name.upper() in LAND_NAMES}
     hosting = HostingServices(settings.hosting, os.environ)

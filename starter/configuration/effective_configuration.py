@@ -12,8 +12,8 @@ from typing import NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from activities.ports.endpoints import ProviderEntries, ProviderEntry
-from activities.ports.hosting_entries import HostingEntries, HostingEntry
-from activities.ports.notification_port import NotificationSettings
+from activities.ports.land.hosting_entries import HostingEntries, HostingEntry
+from activities.ports.land.notification_port import NotificationSettings
 from starter.configuration.configuration_errors import ConfigurationError
 from starter.configuration.environment_values import expanded
 from starter.configuration.layers import (

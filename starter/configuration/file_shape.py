@@ -22,8 +22,8 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from activities.ports.endpoints import ProviderEntries
-from activities.ports.hosting_entries import HostingEntries
-from activities.ports.notification_port import NotificationSettings
+from activities.ports.land.hosting_entries import HostingEntries
+from activities.ports.land.notification_port import NotificationSettings
 from activities.yaml_documents.model_reader import (
     Document,
     DocumentError,

@@ -12,8 +12,8 @@ from typing import Final, Literal
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from activities.ports.endpoints import ProviderEntry
-from activities.ports.hosting_entries import HostingEntry
-from activities.ports.notification_port import NotificationSettings
+from activities.ports.land.hosting_entries import HostingEntry
+from activities.ports.land.notification_port import NotificationSettings
 from activities.text.text_files import TextFileError, decode_text, read_bounded
 from activities.yaml_documents.source_places import Places
 from activities.yaml_documents.value_wording import word

@@ -34,10 +34,10 @@ async def demo(
 ) -> ExitCode:
     """Run a session on a sample, offline, with a scripted model."""
     from starter.demo import stage, wording
-    from starter.machine import engine
+    from starter.machine import engine, own_settings
 
     teller = _Teller()
-    teller.plain(wording.introduction(engine.read_settings().sandbox))
+    teller.plain(wording.introduction(own_settings.read_settings().sandbox))
     played = await stage.set_up()
     teller.course(wording.begun(played, await stage.run_suite(played, "main")))
     settings = _settings(played)
@@ -107,7 +107,7 @@ async def _play(
 
 def _settings(played: "Stage") -> "Settings":
     """Return separate settings for the demo's server and workers, whatever else runs here."""
-    from starter.machine.engine import read_settings
+    from starter.machine.own_settings import read_settings
 
     for name in [name for name in os.environ if name.startswith("TEMPORAL_")]:
         del os.environ[name]

@@ -18,7 +18,7 @@ from starter.console.program_name import program
 from starter.console.terminal import console, is_interactive, read_line, shown, write
 from starter.decisions import decision_checks
 from starter.follow import fast_forward_offer, kept_work
-from starter.machine.engine import read_settings
+from starter.machine.own_settings import read_settings
 from starter.reports import report_files
 from starter.sessions.open_questions import Ask
 from starter.sessions.shown_session import ProviderWait, ShownSession

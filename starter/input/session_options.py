@@ -32,7 +32,8 @@ async def open_sessions() -> "Sessions":
     Raises:
         CommandError: no server is running.
     """
-    from starter.machine.engine import connected, read_settings
+    from starter.machine.engine import connected
+    from starter.machine.own_settings import read_settings
     from starter.sessions.session_client import Sessions
 
     return Sessions(await connected(read_settings()))

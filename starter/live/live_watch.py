@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.follow.watching import Watch
-from starter.machine.engine import read_settings
+from starter.machine.own_settings import read_settings
 
 if TYPE_CHECKING:
     from starter.live.live_app import LiveApp

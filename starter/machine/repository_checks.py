@@ -71,9 +71,9 @@ async def trial_checks(
         settings: those of this process.
     """
     from starter.machine import repository_look
-    from starter.machine.engine import with_own_registries, with_own_toolchains
     from starter.machine.gate_trials import gate_checks
     from starter.machine.own_environment.toolchain_look import toolchain_faults
+    from starter.machine.own_settings import with_own_registries, with_own_toolchains
 
     if settings.sandbox == "none":
         return [

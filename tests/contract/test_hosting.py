@@ -28,8 +28,8 @@ from activities.adapters.hosting.simulated_hosting.simulated_pulls import (
     SimulatedRepository,
     SimulatedReview,
 )
-from activities.ports.hosting_entries import Api
-from activities.pull_requests import PullRequestActivities
+from activities.land.hosted_pulls import PullRequestActivities
+from activities.ports.land.hosting_entries import Api
 from tests.effort import some
 from tests.unit.activities.adapters.git.home import Home, plain_git
 from workflows.contracts.hosting_contracts import (

@@ -10,8 +10,8 @@ from pydantic import SecretStr
 from temporalio.exceptions import ApplicationError
 
 from activities.adapters.notifiers.targets import targets_of
-from activities.notifying import NotificationActivities
-from activities.ports.notification_port import NotificationSettings, WebhookEntry
+from activities.land.notifying import NotificationActivities
+from activities.ports.land.notification_port import NotificationSettings, WebhookEntry
 from tests.fakes.world import World, name_of, planned, tool
 from tests.receiver import Receiver, receiving
 from tests.theatre import ASK, Playing, Theatre, played

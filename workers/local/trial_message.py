@@ -5,8 +5,8 @@ import asyncio
 from pydantic import BaseModel
 
 from activities.adapters.notifiers.targets import targets_of
-from activities.notifying import tried
-from activities.ports.notification_port import NotificationSettings
+from activities.land.notifying import tried
+from activities.ports.land.notification_port import NotificationSettings
 from workers.own_file import local_now
 from workflows.domain.session.notification import Item, Notification
 

@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from activities.file_locks import FileLock, is_held
 from activities.ports.endpoints import ProviderEntries, ProviderEntry
-from activities.ports.hosting_entries import HostingEntries, HostingEntry
+from activities.ports.land.hosting_entries import HostingEntries, HostingEntry
 from activities.uninterrupted import uninterrupted
 from workers.atomic_file import replace_text
 from workers.hosting import data_layout

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from activities.adapters.hosting.hosting_http import ConflictError, HostingHttp
 from activities.adapters.hosting.remark_reading import bounded, remark
-from activities.ports.hosting_port import (
+from activities.ports.land.hosting_port import (
     HostedPull,
     HostingRefusedError,
     PullExistsError,

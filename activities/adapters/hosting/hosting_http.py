@@ -19,8 +19,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from activities.ports.hosting_entries import HostingService
-from activities.ports.hosting_port import (
+from activities.ports.land.hosting_entries import HostingService
+from activities.ports.land.hosting_port import (
     HostingError,
     HostingLimitedError,
     HostingRefusedError,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from activities.adapters.hosting import gitea, github, gitlab
 from activities.adapters.hosting.hosting_http import HostingHttp
 from activities.adapters.hosting.hosting_tokens import read_token
-from activities.ports.hosting_entries import (
+from activities.ports.land.hosting_entries import (
     HostingEntry,
     HostingService,
     RemoteAddress,
     services,
 )
-from activities.ports.hosting_port import HostingRefusedError, PullService
+from activities.ports.land.hosting_port import HostingRefusedError, PullService
 
 if TYPE_CHECKING:
     from httpx2 import AsyncBaseTransport

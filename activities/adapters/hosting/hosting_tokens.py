@@ -9,8 +9,8 @@ import shutil
 from collections.abc import Mapping
 from typing import Final
 
-from activities.ports.hosting_entries import Api, HostingService
-from activities.ports.hosting_port import HostingRefusedError
+from activities.ports.land.hosting_entries import Api, HostingService
+from activities.ports.land.hosting_port import HostingRefusedError
 from activities.process_end import end_child
 
 _SECONDS: Final = 20.0

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from activities.adapters.notifiers.apprise_target import AppriseTarget
 from activities.adapters.notifiers.webhook_target import WebhookTarget
-from activities.ports.notification_port import NotificationSettings, NotificationTarget
+from activities.ports.land.notification_port import NotificationSettings, NotificationTarget
 from workflows.domain.session.notification import TargetName
 
 

@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from activities.ports.notification_port import WebhookEntry
+from activities.ports.land.notification_port import WebhookEntry
 from activities.text.text_files import TextFileError, read_text_file
 from workflows.domain.session.notification import Notification
 

@@ -110,7 +110,7 @@ async def _placed(
     """Check comments against the diff of what is decided on."""
     from starter.follow.changeset_diff import diffs_of
     from starter.input.typed_comments import placed
-    from starter.machine.engine import read_settings
+    from starter.machine.own_settings import read_settings
     from starter.sessions.open_questions import PlanAsk
 
     if not typed:

@@ -291,7 +291,7 @@ async def _request(
     from starter.input.plan_files import read_goal_and_plan
     from starter.input.yaml_files import check_playbook
     from starter.machine import repository_look
-    from starter.machine.engine import read_settings
+    from starter.machine.own_settings import read_settings
     from starter.sessions.sent_decisions import decider
     from starter.sessions.short_ids import make_id
     from workflows.domain.session.session_values import SessionRequest
@@ -374,8 +374,8 @@ def _flags(options: RunOptions) -> dict[str, object]:
 
 
 def _settings(options: RunOptions, configuration: "Configuration", root: Path) -> "Settings":
-    from starter.machine.engine import read_settings, with_own_registries, with_own_toolchains
     from starter.machine.own_environment.toolchain_look import check_toolchains
+    from starter.machine.own_settings import read_settings, with_own_registries, with_own_toolchains
 
     settings = read_settings().evolve(providers=configuration.providers)
     settings = settings.evolve(hosting={**configuration.hosting, **settings.hosting})

@@ -65,7 +65,7 @@ def _own_server(name: str) -> "Settings":
     Raises:
         CommandError: the histories are on another server.
     """
-    from starter.machine.engine import read_settings
+    from starter.machine.own_settings import read_settings
 
     settings = read_settings()
     if settings.has_external_server:

@@ -47,7 +47,8 @@ async def cleanup(
     """Remove data of ended sessions: worktrees, refs, blobs, histories, logs."""
     from starter.console import json_output
     from starter.machine.cleaning.cleanup_request import clean_up
-    from starter.machine.engine import connected, read_settings
+    from starter.machine.engine import connected
+    from starter.machine.own_settings import read_settings
 
     age = None if older_than is None else _age(older_than)
     settings = read_settings()

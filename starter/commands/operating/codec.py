@@ -7,7 +7,7 @@ import typer
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.terminal import command, write
-from starter.machine.engine import read_settings
+from starter.machine.own_settings import read_settings
 
 
 @command

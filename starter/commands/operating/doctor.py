@@ -27,7 +27,7 @@ async def doctor(
     """Check machine and repository, and say how to fix problems."""
     from starter.console import json_output
     from starter.machine import machine_checks
-    from starter.machine.engine import settings_as_they_are, with_own_providers
+    from starter.machine.own_settings import settings_as_they_are, with_own_providers
     from starter.machine.repository_checks import repository_checks, trial_checks
 
     settings = settings_as_they_are()

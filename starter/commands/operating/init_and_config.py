@@ -219,7 +219,7 @@ def _next(root: Path) -> list[str]:
 async def _layers(options: run.RunOptions) -> "tuple[Layer, ...]":
     from starter.configuration.layers import read_layers
     from starter.machine import repository_look
-    from starter.machine.engine import settings_as_they_are
+    from starter.machine.own_settings import settings_as_they_are
 
     root = await repository_look.find_root(options.repo)
     if root is None and options.repo != Path():
@@ -231,7 +231,7 @@ async def _layers_of(file: Path) -> "tuple[Layer, ...]":
     """Read one file as what it is: the repository's own, or one that a person names."""
     from starter.configuration.layers import read_layer
     from starter.machine import repository_look
-    from starter.machine.engine import settings_as_they_are, with_own_providers
+    from starter.machine.own_settings import settings_as_they_are, with_own_providers
     from workers.own_file import FILE_NAME
 
     if file.name == FILE_NAME and file.is_file():  # noqa: ASYNC240 (one stat)

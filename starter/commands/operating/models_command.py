@@ -58,8 +58,8 @@ async def models(
 def _configured(repo: Path, config: Path | None, playbook: Path | None) -> "tuple[ModelLine, ...]":
     from starter.configuration.effective_configuration import load_configuration
     from starter.configuration.layers import Sources
-    from starter.machine.engine import settings_as_they_are
     from starter.machine.model_list import model_lines
+    from starter.machine.own_settings import settings_as_they_are
     from workers.own_file import user_file
 
     here = repo.absolute()
@@ -76,8 +76,8 @@ def _configured(repo: Path, config: Path | None, playbook: Path | None) -> "tupl
 
 
 async def _tried(lines: "tuple[ModelLine, ...]", playbook: Path | None) -> "TrialReport":
-    from starter.machine.engine import read_settings, with_own_providers
     from starter.machine.helper_processes import ask
+    from starter.machine.own_settings import read_settings, with_own_providers
     from workers.model_trial import TrialOrder, TrialReport, TrialRequest
 
     settings = with_own_providers(read_settings())

@@ -13,7 +13,7 @@ from starter.input.session_options import JsonOption
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from activities.ports.notification_port import NotificationSettings
+    from activities.ports.land.notification_port import NotificationSettings
     from workers.local.trial_message import TriedTarget
 
 
@@ -26,7 +26,7 @@ async def notify(
     json: JsonOption = False,
 ) -> ExitCode:
     """List the targets of messages, or send a test message to each."""
-    from activities.ports.notification_port import NotificationSettingsError
+    from activities.ports.land.notification_port import NotificationSettingsError
     from starter.console import json_output
     from workers.own_file import read_notifications
 

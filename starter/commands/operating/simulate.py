@@ -53,7 +53,7 @@ async def simulate(
 
 async def _record(playbook: Path, port: int, to: tuple[str, ...], *, force: bool) -> None:
     from starter.input import recording_options
-    from starter.machine.engine import settings_as_they_are, with_own_providers
+    from starter.machine.own_settings import settings_as_they_are, with_own_providers
     from workers.local.playbook_server import PlaybookRecording
 
     recording_options.require_place(playbook, force=force)

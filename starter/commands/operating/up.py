@@ -23,10 +23,10 @@ async def up(
     stop: Annotated[bool, typer.Option("--stop", help="End the server and the workers.")] = False,
 ) -> ExitCode:
     """Keep the bundled Temporal server and the workers running."""
-    from starter.machine import engine
+    from starter.machine import engine, own_settings
 
     if stop:
-        was_there = await engine.stop_supervisor(engine.read_settings())
+        was_there = await engine.stop_supervisor(own_settings.read_settings())
         write(["ended" if was_there else "nothing was running here"])
     elif detach:
         await _up_in_background(_up_settings(playbook))
@@ -37,10 +37,12 @@ async def up(
 
 def _up_settings(playbook: Path | None) -> "Settings":
     from starter.input.yaml_files import check_playbook
-    from starter.machine import engine
+    from starter.machine import own_settings
 
-    settings = engine.with_own_toolchains(engine.with_own_providers(engine.read_settings()))
-    settings = engine.with_own_hosting(engine.with_own_registries(settings))
+    settings = own_settings.with_own_toolchains(
+        own_settings.with_own_providers(own_settings.read_settings())
+    )
+    settings = own_settings.with_own_hosting(own_settings.with_own_registries(settings))
     if playbook is not None:
         check_playbook(playbook)
         settings = settings.evolve(playbook=playbook.resolve())

@@ -10,7 +10,8 @@ async def health(*, json: JsonOption = False) -> ExitCode:
     """Check server, workers, disk and open sessions; exit code 1 if something is not well."""
     from starter.console import json_output
     from starter.console.disk_space import free_bytes
-    from starter.machine.engine import connected, read_settings
+    from starter.machine.engine import connected
+    from starter.machine.own_settings import read_settings
     from starter.sessions import fleet_health
     from starter.views import health_words
     from workers.telemetry.fleet import read_fleet

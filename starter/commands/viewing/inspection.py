@@ -51,7 +51,7 @@ async def status(session: SessionArgument = None, *, json: JsonOption = False) -
     """Show the state of a session. Needs the server, but no worker."""
     from starter.console import json_output
     from starter.follow import kept_work
-    from starter.machine.engine import read_settings
+    from starter.machine.own_settings import read_settings
     from starter.views import session_words
 
     sessions, found = await one_session(session, json=json)
@@ -82,7 +82,7 @@ async def watch(
     """Follow a session until it ends, full-screen on a terminal, and decide there."""
     from starter.follow.watching import Watch
     from starter.live.live_watch import watch_live
-    from starter.machine.engine import read_settings
+    from starter.machine.own_settings import read_settings
     from starter.views import worker_words
     from workers.server.supervisor import read_state
 
@@ -141,7 +141,7 @@ async def diff(  # noqa: PLR0913 (each option is one)
     """Print the diff of a changeset; on a terminal, in a pager."""
     from starter.console import json_output
     from starter.follow import changeset_diff
-    from starter.machine.engine import read_settings
+    from starter.machine.own_settings import read_settings
     from starter.views import safety_labels
 
     sessions, found = await one_session(session, json=json)

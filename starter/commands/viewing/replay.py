@@ -30,7 +30,8 @@ async def replay(
     """Run this program's workflow code on a session's histories, and say whether it fits them."""
     from starter.console import json_output
     from starter.console.nested_session import refuse_inside
-    from starter.machine.engine import connected, read_settings
+    from starter.machine.engine import connected
+    from starter.machine.own_settings import read_settings
     from starter.views import replay_words
     from workers.replayed_session import replay_session
     from workers.versions.build_id import build_of

@@ -31,7 +31,7 @@ async def report(
 ) -> ExitCode:
     """Write a session's report: one HTML page. Needs the server, but no worker."""
     from starter.console import json_output
-    from starter.machine.engine import read_settings
+    from starter.machine.own_settings import read_settings
     from starter.reports.report_files import write_report
 
     sessions, found = await one_session(session, json=json)
@@ -65,7 +65,8 @@ async def export(
 ) -> ExitCode:
     """Write a session's report, plan, diffs and histories to one ZIP file. Needs no worker."""
     from starter.console import json_output
-    from starter.machine.engine import connected, read_settings
+    from starter.machine.engine import connected
+    from starter.machine.own_settings import read_settings
     from starter.reports.session_archive import write_archive
 
     sessions, found = await one_session(session, json=json)
@@ -114,7 +115,8 @@ async def history(
 
 async def _events(session: "SessionId", *, json: bool) -> ExitCode:
     from starter.console import json_output
-    from starter.machine.engine import connected, read_settings
+    from starter.machine.engine import connected
+    from starter.machine.own_settings import read_settings
     from starter.views import event_words
     from workers.telemetry.event_list import read_events
 

@@ -16,7 +16,7 @@ from activities.adapters.git.host_git import GitHostRepository
 from activities.adapters.git.repository_locks import exclusive
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.adapters.snapshots.snapshot_store import LocalSnapshots
-from activities.landing import LandingActivities
+from activities.land.landing import LandingActivities
 from activities.merging import MergingActivities
 from activities.repository.host_data import Host
 from tests.unit.activities.adapters.git.home import BRANCH, SESSION, Home, plain_git

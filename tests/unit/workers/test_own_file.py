@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.ports.notification_port import NotificationSettings, NotificationSettingsError
+from activities.ports.land.notification_port import NotificationSettings, NotificationSettingsError
 from workers.own_file import read_notifications
 
 

@@ -20,7 +20,7 @@ from activities.adapters.hosting.simulated_hosting.simulated_github import Simul
 from activities.adapters.hosting.simulated_hosting.simulated_gitlab import SimulatedGitLab
 from activities.adapters.hosting.simulated_hosting.simulated_pulls import SimulatedRepository
 from activities.adapters.http_listener import Listening
-from activities.ports.hosting_entries import Api, HostingEntry
+from activities.ports.land.hosting_entries import Api, HostingEntry
 from activities.text.foreign_json import is_table
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from activities.ports.hosting_entries import (
+from activities.ports.land.hosting_entries import (
     HostingEntries,
     HostingEntry,
     read_remote,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.ports.hosting_entries import HostingEntry
+from activities.ports.land.hosting_entries import HostingEntry
 from starter.configuration.configuration_errors import ConfigurationError
 from starter.configuration.effective_configuration import combine, load_configuration
 from starter.configuration.file_shape import read_file

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from activities.adapters.notifiers.apprise_target import AppriseTarget
 from activities.adapters.notifiers.webhook_target import WebhookTarget, read_key, signed_headers
-from activities.ports.notification_port import WebhookEntry
+from activities.ports.land.notification_port import WebhookEntry
 from tests.receiver import Receiver, receiving
 from workflows.domain.session.notification import Item, Notification, NotificationKind
 

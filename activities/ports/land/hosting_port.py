@@ -12,7 +12,7 @@ from typing import Protocol
 
 from pydantic import BaseModel
 
-from activities.ports.hosting_entries import HostingService, RemoteAddress
+from activities.ports.land.hosting_entries import HostingService, RemoteAddress
 from workflows.domain.ids import Commit
 from workflows.domain.pull_request import PullState, Remark
 

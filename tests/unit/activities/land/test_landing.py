@@ -6,7 +6,7 @@ import pytest
 from temporalio.testing import ActivityEnvironment
 
 from activities.adapters.blob_store import MemoryStore
-from activities.landing import LandingActivities
+from activities.land.landing import LandingActivities
 from tests.unit.activities.adapters.git.home import BRANCH, RESULT, Home, write
 from workflows.contracts.land_contracts import (
     DeliverBranch,

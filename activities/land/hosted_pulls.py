@@ -24,8 +24,8 @@ from temporalio.exceptions import ApplicationError
 
 from activities.activity_failures import mapped
 from activities.ports.git_errors import PushFailedError
-from activities.ports.hosting_entries import HostingService, RemoteAddress, read_remote
-from activities.ports.hosting_port import (
+from activities.ports.land.hosting_entries import HostingService, RemoteAddress, read_remote
+from activities.ports.land.hosting_port import (
     HostedPull,
     Hosting,
     HostingError,

@@ -10,7 +10,7 @@ from datetime import datetime
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.ports.notification_port import (
+from activities.ports.land.notification_port import (
     NotificationSettings,
     NotificationSettingsError,
     NotificationTarget,
