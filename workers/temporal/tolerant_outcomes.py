@@ -19,6 +19,7 @@ from temporalio.converter import CompositePayloadConverter, DefaultPayloadConver
 from workflows.contracts import (
     gate_contracts,
     host_contracts,
+    hosting_contracts,
     land_contracts,
     merging_contracts,
     model_contracts,
@@ -26,6 +27,7 @@ from workflows.contracts import (
 from workflows.contracts.contract import Contract
 
 _MODULES: Final = (
+    hosting_contracts,
     land_contracts,
     host_contracts,
     gate_contracts,
