@@ -40,7 +40,7 @@ async def demo(
     teller.plain(wording.introduction(own_settings.read_settings().sandbox))
     played = await stage.set_up()
     teller.course(wording.begun(played, await stage.run_suite(played, "main")))
-    settings = _settings(played)
+    settings = settings_of(played)
     async with engine.running(settings) as supervisor:
         await _workers(supervisor, settings)
         code = await _play(played, settings, pacing, teller)
@@ -87,7 +87,7 @@ async def _play(
 
     client = await engine.connected(settings)
     sessions = Sessions(client)
-    request = _request(played, settings, pacing)
+    request = request_of(played, settings, pacing)
     server = read_server_file(settings)
     page = session_words.web_page(server.ui, request.session) if server else None
     await sessions.start(request)
@@ -105,7 +105,7 @@ async def _play(
     return ExitCode.COMPLETE if proof.is_whole else ExitCode.FAILED
 
 
-def _settings(played: "Stage") -> "Settings":
+def settings_of(played: "Stage") -> "Settings":
     """Return separate settings for the demo's server and workers, whatever else runs here."""
     from starter.machine.own_settings import read_settings
 
@@ -114,9 +114,10 @@ def _settings(played: "Stage") -> "Settings":
     return read_settings().evolve(data_dir=played.data_dir, playbook=played.playbook, server=None)
 
 
-def _request(
+def request_of(
     played: "Stage", settings: "Settings", pacing: Literal["wave", "flow"]
 ) -> "SessionRequest":
+    """Return what starts the session of the demo."""
     from starter.configuration.model_routes import PLAYBOOK_ROUTES
     from starter.sessions.short_ids import make_id
     from workflows.domain.session.session_config import Pacing, SessionConfig

@@ -144,6 +144,14 @@ def test_every_link_leads_somewhere(page: Path):
     assert lost == []
 
 
+def test_pictures_ask_the_network_for_nothing():
+    pictures = list((DOCS / "images").glob("*.svg"))
+    assert pictures
+    for each in pictures:
+        text = each.read_text("utf-8")
+        assert not re.search(r"url\((?!#)|href=|<script|@import", text), each.name
+
+
 @pytest.mark.parametrize("page", PAGES, ids=names)
 def test_every_make_target_exists(page: Path):
     there = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
