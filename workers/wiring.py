@@ -5,11 +5,11 @@ role does not need. Adapters are made here and passed to the activity classes; n
 
     role        queue                modules
     workflows   workflows            workflows: session, the four waves, agent, ledger,
-                                     notifier
+                                     notifier, schedules
     models      models               activities.model_calls
     host        host, host/<name>    activities: hosts, repository, worktrees, tools, gates,
                                      reviews, merging
-    land        land                 activities: repository, landing, notifications
+    land        land                 activities: repository, landing, notifications, schedules
 """
 
 import os
@@ -57,6 +57,8 @@ def _workflows() -> Sequence[type]:
     from workflows.merge_wave import MergeWave
     from workflows.notifications.notifier import SessionNotifier
     from workflows.plan_wave import PlanWave
+    from workflows.schedules.repository_turn import RepositoryTurn
+    from workflows.schedules.scheduled_run import ScheduledRun
     from workflows.session import SessionWorkflow
     from workflows.validate_wave import ValidateWave
 
@@ -69,6 +71,8 @@ def _workflows() -> Sequence[type]:
         AgentWorkflow,
         SessionLedger,
         SessionNotifier,
+        ScheduledRun,
+        RepositoryTurn,
     )
 
 
@@ -137,7 +141,9 @@ def _land(settings: Settings) -> Sequence[Activity]:
     from activities.adapters.git.user.branch_landing import GitUserRepository
     from activities.base_import import ExportActivities
     from activities.landing import LandingActivities
+    from activities.scheduling import ScheduleActivities
     from workers.hosting.host_wiring import FailPoint, git_program, own_places, person_of
+    from workers.hosting.scheduled_requests import make_session
 
     repository = GitUserRepository(Git(git_program()), person_of(os.environ))
     store = LocalStore(settings.store_dir)
@@ -145,7 +151,15 @@ def _land(settings: Settings) -> Sequence[Activity]:
     exports = ExportActivities(repository, store, own_places(settings), fail_point)
     landing = LandingActivities(repository, store, fail_point)
     messages = _notifications(fail_point)
-    return (exports.export, exports.send, landing.deliver, messages.find, messages.send)
+    schedules = ScheduleActivities(make_session)
+    return (
+        exports.export,
+        exports.send,
+        landing.deliver,
+        messages.find,
+        messages.send,
+        schedules.make,
+    )
 
 
 def _notifications(fail_point: Callable[[str], None]) -> "NotificationActivities":
