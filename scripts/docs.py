@@ -49,6 +49,10 @@ _DEFAULTS = {
     "BLUEFLAME_TOOLCHAINS": "",
     "BLUEFLAME_REGISTRIES": "",
     "catalogue": "",
+    "hosting": "",
+    "pull_request.target": "",
+    "pull_request.follow": "",
+    "BLUEFLAME_HOSTING": "",
     "gates": "detected",
     "gates.NAME.run": "",
     "BLUEFLAME_DATA_DIR": "the system's directory for application data",
@@ -61,6 +65,7 @@ _JSON = {
     "BLUEFLAME_TOOLCHAINS": "JSON list",
     "BLUEFLAME_REGISTRIES": "JSON object",
     "BLUEFLAME_PROVIDERS": "JSON object",
+    "BLUEFLAME_HOSTING": "JSON object",
 }
 """Variables whose text is JSON."""
 

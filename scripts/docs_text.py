@@ -30,6 +30,9 @@ VARIABLES = {
     "BLUEFLAME_TOOLCHAINS": "toolchains that this host may show in the sandbox, as a JSON list of "
     "paths; only for workers that you start yourself, because `run` and `up` set it "
     "([environments](environments.md))",
+    "BLUEFLAME_HOSTING": "hosting services that workers of role `land` may push to, as in "
+    "`hosting`; only for workers that you start yourself, because `run` and `up` set it "
+    "([delivery](delivery.md))",
     "BLUEFLAME_REGISTRIES": "how set-up on this host may reach package registries: "
     "`registries`, `upstream_proxy`, `no_proxy` and `ca_file` as one JSON object; only for "
     "workers that you start yourself, because `run` and `up` set it "
@@ -92,7 +95,7 @@ You may leave out every key except `version`. Blue Flame reads these layers:
 A later layer overrides an earlier one key by key, with these rules:
 
 - A list or the mapping `gates` replaces the earlier one as a whole.
-- `providers` and `catalogue` are replaced entry by entry.
+- `providers`, `catalogue` and `hosting` are replaced entry by entry.
 - The policy's [lists that deny](#rules-for-tool-calls) are joined.
 
 A session keeps the configuration that it was started with.
@@ -117,8 +120,9 @@ itself more than you allow. It may not:
   the limits under `agents`, and `memory_mb`, `processes`, `file_mb` and `disk_mb` of `environment`
 - list hosts, toolchains or a root folder that your own file does not list
 - allow agents more tools, commands or paths than you do
-- set `providers`, `catalogue`, or `registries`, `upstream_proxy`, `no_proxy` and `ca_file` under
-  `environment`, unless the value equals your own
+- say `deliver: pull_request` unless you have an entry in `hosting`
+- set `providers`, `catalogue`, `hosting`, or `registries`, `upstream_proxy`, `no_proxy` and
+  `ca_file` under `environment`, unless the value equals your own
 
 Set these in your own file, in the file of `--config`, or with an option.
 

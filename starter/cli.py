@@ -12,9 +12,9 @@ from typer.core import TyperGroup
 
 from starter.commands.deciding import (
     approve_and_reject,
-    earlier_work,
     fast_forward_command,
     plan_command,
+    rewind_and_revert,
     run,
     steering,
 )
@@ -116,13 +116,14 @@ _GROUPS = (
     (
         steering.skip,
         steering.retry,
-        earlier_work.rewind,
-        earlier_work.revert,
+        rewind_and_revert.rewind,
+        rewind_and_revert.revert,
         steering.steer,
         steering.answer,
         steering.priority,
     ),
-    (steering.budget, steering.proceed, steering.pause, steering.resume, steering.stop),
+    (steering.budget, steering.rework),
+    (steering.proceed, steering.pause, steering.resume, steering.stop),
     (
         cleanup.cleanup,
         backups.backup,
@@ -139,6 +140,7 @@ _ACTING = {
     *_GROUPS[2],
     *_GROUPS[3],
     *_GROUPS[4],
+    *_GROUPS[5],
     cleanup.cleanup,
     backups.backup,
     backups.restore,

@@ -5,6 +5,7 @@ from typing import Any
 from workflows.contracts import (
     gate_contracts,
     host_contracts,
+    hosting_contracts,
     land_contracts,
     merging_contracts,
     model_contracts,
@@ -16,6 +17,7 @@ CONTRACTS: list[Contract[Any, Any]] = [
     for module in (
         land_contracts,
         host_contracts,
+        hosting_contracts,
         gate_contracts,
         merging_contracts,
         model_contracts,

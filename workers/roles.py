@@ -1,7 +1,7 @@
 """The roles of worker processes, and which environment variables each may see.
 
-Keys reach only role `models`. Everything is an allow-list: a variable that is not named here (a
-token of CI, another program's password) reaches no worker.
+Keys reach only role `models`, tokens of hosting services only role `land`. Everything is an
+allow-list: a variable that is not named here (another program's password) reaches no worker.
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,11 +43,6 @@ _MODEL_NAMES: Final = frozenset(
     {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "REQUESTS_CA_BUNDLE", "GNUPGHOME"}
 )
 
-_LAND_NAMES: Final = frozenset(
-    {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "REQUESTS_CA_BUNDLE"}
-)
-"""How role `land` reaches the targets of notifications."""
-
 _HOST_PREFIXES: Final = ("PIP_", "UV_", "NPM_CONFIG_", "CARGO_REGISTRIES_")
 _HOST_NAMES: Final = frozenset(
     {"GOPROXY", "GONOPROXY", "GOPRIVATE", "GOSUMDB", "GONOSUMDB", "GOINSECURE", "GOENV", "NETRC"}
@@ -55,6 +50,10 @@ _HOST_NAMES: Final = frozenset(
 )
 """Variables that give package tools their indexes; hosts pass them to set-up, without
 credentials."""
+LAND_NAMES: Final = frozenset(
+    {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "REQUESTS_CA_BUNDLE"}
+)
+"""Variables that say how role `land` reaches hosting services and the targets of notifications."""
 
 
 def parse_roles(text: str) -> tuple[Role, ...]:
@@ -76,6 +75,7 @@ def environment_for(
     roles: Iterable[Role],
     environment: Mapping[str, str],
     keys: AbstractSet[str] = frozenset(),
+    tokens: AbstractSet[str] = frozenset(),
 ) -> dict[str, str]:
     """Return the part of `environment` that a process with these roles gets.
 
@@ -83,17 +83,18 @@ def environment_for(
         roles: the process's.
         environment: the whole environment.
         keys: the variables of further keys, which also reach only role `models`.
+        tokens: the variables of tokens of hosting services, which reach only role `land`.
     """
     named = tuple(roles)
     with_keys, with_indexes = Role.MODELS in named, Role.HOST in named
-    with_targets = Role.LAND in named
+    secret = keys | tokens
     return {
         k: v
         for k, v in environment.items()
-        if (with_keys and (k in keys or _is_for_models(k)))
-        or (with_indexes and _is_for_hosts(k) and k not in keys)
-        or (with_targets and k.upper() in _LAND_NAMES and k not in keys)
-        or (_is_shared(k) and k not in keys)
+        if (with_keys and (k in keys or _is_for_models(k)) and k not in tokens)
+        or (Role.LAND in named and (k in tokens or _is_for_land(k)) and k not in keys)
+        or (with_indexes and _is_for_hosts(k) and k not in secret)
+        or (_is_shared(k) and k not in secret)
     }
 
 
@@ -103,6 +104,10 @@ def _is_shared(name: str) -> bool:
 
 def _is_for_models(name: str) -> bool:
     return name.upper() in _MODEL_NAMES or name.startswith(_MODEL_PREFIXES)
+
+
+def _is_for_land(name: str) -> bool:
+    return name.upper() in LAND_NAMES
 
 
 def _is_for_hosts(name: str) -> bool:

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Literal, Self, TypedDict, Unpack, cast
 
 from platformdirs import user_data_dir
-from pydantic import Field, SecretStr, field_validator
+from pydantic import BaseModel, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from activities.ports.endpoints import ProviderEntries, ProviderEntry, endpoints
+from activities.ports.hosting_entries import HostingEntries, HostingEntry, token_variables
 from workers.payload_keys import read_keys
 from workflows.domain.agent.model_values import Provider
 from workflows.domain.environment import RegistryAccess
@@ -51,6 +52,7 @@ class SettingsChanges(TypedDict, total=False):
     endpoint_keys: Mapping[Provider, SecretStr]
     toolchains: dict[str, Path]
     registries: RegistryAccess
+    hosting: HostingEntries
 
 
 class Settings(BaseSettings):
@@ -88,6 +90,9 @@ class Settings(BaseSettings):
     registries: RegistryAccess = RegistryAccess()
     """How set-up on this host may reach the hosts that a session lists; JSON with the keys of
     section `environment` of the configuration file."""
+    hosting: HostingEntries = Field(default_factory=dict[str, HostingEntry])
+    """Hosting services to which role `land` may push; JSON with the entries of section `hosting` of
+    the configuration file."""
     tool_settings_fd: int | None = None
     """A descriptor that holds the person's settings of package tools, read before root was dropped;
     set only by Blue Flame itself."""
@@ -197,7 +202,9 @@ class Settings(BaseSettings):
         if self.registries != RegistryAccess():
             values["registries"] = self.registries.model_dump_json(exclude_defaults=True)
         if self.providers:
-            values["providers"] = self._providers_json()
+            values["providers"] = _json(self.providers)
+        if self.hosting:
+            values["hosting"] = _json(self.hosting)
         if self.payload_keys is not None:
             values["payload_keys"] = self.payload_keys.get_secret_value()
         return {f"BLUEFLAME_{k.upper()}": str(v) for k, v in values.items() if v is not None}
@@ -205,13 +212,6 @@ class Settings(BaseSettings):
     def toolchains_json(self) -> str:
         """Return the toolchains in the format of `BLUEFLAME_TOOLCHAINS`."""
         return json.dumps({name: str(real) for name, real in self.toolchains.items()})
-
-    def _providers_json(self) -> str:
-        said = {
-            name: entry.model_dump(mode="json", exclude_unset=True)
-            for name, entry in self.providers.items()
-        }
-        return json.dumps(said, sort_keys=True)
 
     @property
     def key_files(self) -> tuple[Path, ...]:
@@ -223,6 +223,11 @@ class Settings(BaseSettings):
     def key_variables(self) -> frozenset[str]:
         """The names of the variables that hold the keys of compatible servers."""
         return frozenset(entry.key for entry in self.providers.values() if entry.key)
+
+    @property
+    def token_variables(self) -> frozenset[str]:
+        """The names of the variables that may hold tokens of hosting services."""
+        return token_variables(self.hosting)
 
     @property
     def has_external_server(self) -> bool:
@@ -243,3 +248,10 @@ class Settings(BaseSettings):
     def logs_dir(self) -> Path:
         """Bounded log files of the server and the workers."""
         return self.data_dir / "logs"
+
+
+def _json(entries: Mapping[str, BaseModel]) -> str:
+    said = {
+        name: entry.model_dump(mode="json", exclude_unset=True) for name, entry in entries.items()
+    }
+    return json.dumps(said, sort_keys=True)

@@ -5,22 +5,25 @@ role does not need. Adapters are made here and passed to the activity classes; n
 
     role        queue                modules
     workflows   workflows            workflows: session, the four waves, agent, ledger,
-                                     notifier, schedules
+                                     notifier, pull requests, schedules
     models      models               activities.model_calls
     host        host, host/<name>    activities: hosts, repository, worktrees, tools, gates,
                                      reviews, merging
-    land        land                 activities: repository, landing, notifications, schedules
+    land        land                 activities: repository, landing, notifications, pull_requests,
+                                     schedules
 """
 
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from workers.roles import Role
+from workers.roles import LAND_NAMES, Role
 from workers.settings import Settings
 
 if TYPE_CHECKING:
+    from activities.adapters.git.user.branch_landing import GitUserRepository
     from activities.notifying import NotificationActivities
+    from activities.pull_requests import PullRequestActivities
     from activities.repository.host_data import Host
 
 Activity = Callable[..., Awaitable[object]]
@@ -52,6 +55,7 @@ def activities_for(role: Role, settings: Settings) -> list[Activity]:
 
 def _workflows() -> Sequence[type]:
     from workflows.agent import AgentWorkflow
+    from workflows.delivery.pull_requests import PullRequests
     from workflows.develop_wave import DevelopWave
     from workflows.ledger import SessionLedger
     from workflows.merge_wave import MergeWave
@@ -71,6 +75,7 @@ def _workflows() -> Sequence[type]:
         AgentWorkflow,
         SessionLedger,
         SessionNotifier,
+        PullRequests,
         ScheduledRun,
         RepositoryTurn,
     )
@@ -150,16 +155,10 @@ def _land(settings: Settings) -> Sequence[Activity]:
     fail_point = FailPoint(settings.fail_point, settings.data_dir)
     exports = ExportActivities(repository, store, own_places(settings), fail_point)
     landing = LandingActivities(repository, store, fail_point)
-    messages = _notifications(fail_point)
+    messages, pulls = _notifications(fail_point), _pull_requests(settings, repository, fail_point)
     schedules = ScheduleActivities(make_session)
-    return (
-        exports.export,
-        exports.send,
-        landing.deliver,
-        messages.find,
-        messages.send,
-        schedules.make,
-    )
+    landed = (exports.export, exports.send, landing.deliver)
+    return (*landed, messages.find, messages.send, pulls.publish, pulls.look, schedules.make)
 
 
 def _notifications(fail_point: Callable[[str], None]) -> "NotificationActivities":
@@ -168,6 +167,17 @@ def _notifications(fail_point: Callable[[str], None]) -> "NotificationActivities
     from workers.own_file import local_now, read_notifications
 
     return NotificationActivities(read_notifications, targets_of, local_now, fail_point)
+
+
+def _pull_requests(
+    settings: Settings, repository: "GitUserRepository", fail_point: Callable[[str], None]
+) -> "PullRequestActivities":
+    from activities.adapters.hosting.hosting_services import HostingServices
+    from activities.pull_requests import PullRequestActivities
+
+    proxies = {name: value for name, value in os.environ.items() if name.upper() in LAND_NAMES}
+    hosting = HostingServices(settings.hosting, os.environ)
+    return PullRequestActivities(repository, hosting, proxies, fail_point)
 
 
 _BUILDERS: Final[Mapping[Role, Sequence[Callable[[Settings], Sequence[Activity]]]]] = {

@@ -13,14 +13,12 @@ from typing import NoReturn, TypeVar, Unpack
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError, ChildWorkflowError, FailureError
 
-from workflows import run_length
 from workflows.agent_lifecycle import ChildHandle, failure_text
 from workflows.cancellation import end_if_cancelled, is_cancelled
-from workflows.decision_inbox import DecisionInbox, Entry
+from workflows.delivery.pull_request_course import PullRequestCourse
 from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.budget import CapChanged, LedgerEvent
 from workflows.domain.plan import Plan
-from workflows.domain.session.decision import DecisionOutcome
 from workflows.domain.session.notification import MessageLost
 from workflows.domain.session.session_state import SessionChanges, SessionPhase, SessionState
 from workflows.domain.session.session_values import (
@@ -32,9 +30,9 @@ from workflows.domain.session.session_values import (
 )
 from workflows.domain.session.wave_values import ItemReport
 from workflows.domain.task import TaskRecord
-from workflows.host_answers import host_answer
 from workflows.notifications.session_news import SessionNews
 from workflows.policy.decision import decisions, plan_edits
+from workflows.policy.delivery.delivery_ending import ending_with_delivery
 from workflows.policy.gates.base_notices import base_refusal
 from workflows.policy.session import (
     decision_record,
@@ -47,8 +45,16 @@ from workflows.policy.session import (
     wave_outcomes,
     wave_requests,
 )
-from workflows.preparation import baseline, check_plan, prepare
-from workflows.running_waves import RunningWaves, finish_ledger, ledger_lost, set_cap, start_ledger
+from workflows.sessions import run_length
+from workflows.sessions.decision_inbox import DecisionInbox, Entry
+from workflows.sessions.preparation import baseline, check_plan, prepare
+from workflows.sessions.running_waves import (
+    RunningWaves,
+    finish_ledger,
+    ledger_lost,
+    set_cap,
+    start_ledger,
+)
 
 _T = TypeVar("_T")
 
@@ -74,14 +80,11 @@ class SessionWorkflow:
         self._state = request.carried or SessionState(
             started_at=workflow.now(), cap_usd=request.config.budget.stop_usd
         )
-        self._inbox = DecisionInbox(
-            self._judge,
-            self._answered,
-            lambda asked: host_answer(request.session, self._state.prepared, asked),
-        )
+        self._inbox = DecisionInbox(request.session, self._judge, lambda: self._state)
         self._events: list[reported_events.Event] = []
         self._waves = RunningWaves(request.session)
         self._news = SessionNews(request)
+        self._pulls = PullRequestCourse(request)
         self._has_changed = self._wants_new_plan = False
         self._fault: Exception | None = None
         self._ledger: asyncio.Task[None] | None = None
@@ -99,6 +102,7 @@ class SessionWorkflow:
         except _Stopped:
             outcome = "stopped"
             await self._stop()
+            self._state = await self._pulls.close(self._state)
         except asyncio.CancelledError:
             self._update(reason="cancelled through Temporal")
             await self._stop()
@@ -164,6 +168,7 @@ class SessionWorkflow:
     async def _prepare(self) -> None:
         self._show()
         self._ledger = asyncio.create_task(self._watch_ledger(await start_ledger(self._request)))
+        await self._pulls.start()
         found = await self._attend(prepare(self._request))
         self._update(prepared=found.prepared, head=found.prepared.base.commit)
         for kind, text in found.warnings:
@@ -220,6 +225,8 @@ class SessionWorkflow:
                 await self._apply(phase_changes.halt(self._state, self._config, reason))
             if self._state.phase is SessionPhase.STOPPING:
                 raise _Stopped
+            self._state = self._pulls.step(self._state)
+            self._update(**await self._pulls.tell())
             # What was said during the last signals comes first: no continuation or end may lose it.
             may_step = self._state.phase is SessionPhase.RUNNING and not self._has_heard()
             if may_step and (ended := self._step()) is not None:
@@ -242,14 +249,14 @@ class SessionWorkflow:
         if self._waves:
             self._update(reason="", halt=readiness.standstill(self._state, self._config))
             return None
-        ending = scheduling.ending(self._state, self._config)
+        ending = ending_with_delivery(self._request, self._state)
         if (kind := ending.kind) != "waits" and workflow.all_handlers_finished():
             return kind, ending.reason
         self._update(reason=ending.reason)
         return None
 
     def _has_heard(self) -> bool:
-        return bool(self._inbox or self._events)
+        return bool(self._inbox or self._events or self._pulls.has_news)
 
     def _start(self, start: scheduling.StageStart) -> None:
         request = wave_requests.stage_request(self._request, self._state, start)
@@ -320,17 +327,14 @@ class SessionWorkflow:
     def _judge(self, sent: decisions.Sent) -> effects.Applied:
         return decisions.apply(self._state, self._config, sent, workflow.now())
 
-    def _answered(self, update_id: str) -> DecisionOutcome | None:
-        return self._state.answered.get(update_id)
-
     async def _take_decision(self, entry: Entry) -> None:
         """Answer before the effects, which happen inside this session and may take a while."""
         applied = self._judge(entry.sent)
-        if applied.refused:
-            entry.refuse(applied.refused)
-        elif entry.update_id:
-            outcome = decision_record.outcome_of(applied, entry.sent)
-            applied = decision_record.remember(applied, entry.update_id, outcome)
+        if applied.refused and entry.update_id:
+            entry.refuse(applied.refused)  # its sender is told, so nothing is recorded
+            return
+        if entry.update_id:
+            applied, outcome = decision_record.remember(applied, entry.update_id, entry.sent)
             entry.accept(outcome)
         await self._apply(applied)
 
@@ -360,6 +364,7 @@ class SessionWorkflow:
     async def _close(self, outcome: SessionOutcome) -> None:
         """End the ledger, take its final figure of what was spent, and save the last view."""
         has_closed = partial(reported_events.has_closed, self._events)
+        await self._pulls.finish()
         await finish_ledger(self._request.ledger_id, has_closed)
         self._state = reported_events.last_figure(self._state, self._events)
         self._events.clear()
@@ -369,15 +374,9 @@ class SessionWorkflow:
 
     async def _drain(self) -> None:
         """Refuse late arrivals until no Update waits for its answer."""
-        while True:
-            while (entry := self._inbox.take()) is not None:
-                self._state = phase_changes.too_late(self._state, entry.sent.name, workflow.now())
-                entry.refuse("the session was ending already: this changed nothing")
-            if workflow.all_handlers_finished():
-                return
-            await workflow.wait_condition(
-                lambda: bool(self._inbox) or workflow.all_handlers_finished()
-            )
+        async for entry in self._inbox.take_rest():
+            self._state = phase_changes.too_late(self._state, entry.sent.name, workflow.now())
+            entry.refuse("the session was ending already: this changed nothing")
 
     def _end(self, reason: str) -> None:
         """Mark what is not done."""

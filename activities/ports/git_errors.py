@@ -77,6 +77,10 @@ class GitCommandError(GitError):
         self.stderr = stderr
 
 
+class PushFailedError(GitError):
+    """A push to a remote did not succeed, and may at another try."""
+
+
 class GitTimedOutError(GitError):
     """A git command exceeded its time limit."""
 

@@ -8,7 +8,7 @@ user's own filters at a fast-forward that the user asked for.
 from pathlib import Path
 from typing import Literal, Protocol
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SecretStr
 
 from workflows.domain.ids import Commit, SessionId, Tree
 
@@ -97,6 +97,40 @@ class FastForwardRequest(BaseModel, frozen=True, extra="forbid"):
     """Without `refs/heads/`."""
     old: Commit
     new: Commit
+
+
+class PushRequest(BaseModel, frozen=True, extra="forbid"):
+    """A commit of the user's repository to push to a branch elsewhere."""
+
+    path: Path
+    url: str
+    """Where to: https, http on this machine, or a file URL."""
+    branch: str
+    """Without `refs/heads/`."""
+    commit: Commit
+    before: Commit | None
+    """What Blue Flame pushed there last; None: nothing that is known."""
+    token: SecretStr = SecretStr("")
+    """Sent with a web address; empty: none."""
+    proxies: dict[str, str] = Field(default_factory=dict[str, str], repr=False)
+    """Variables that say how the web is reached."""
+
+
+class Pushed(BaseModel, frozen=True, extra="forbid"):
+    """The branch holds the commit now, or already did."""
+
+    kind: Literal["pushed"] = "pushed"
+
+
+class PushRefused(BaseModel, frozen=True, extra="forbid"):
+    """Nothing was pushed, and nothing would be next time."""
+
+    kind: Literal["refused"] = "refused"
+    text: str
+    """For a person: the obstacle and what to do."""
+
+
+PushOutcome = Pushed | PushRefused
 
 
 class Landed(BaseModel, frozen=True, extra="forbid"):
@@ -215,5 +249,17 @@ class UserRepository(Protocol):
         """Move the user's branch, and the checkout that shows it, only if nothing can be lost.
 
         Hooks do not run. The checkout's own filters (LFS) run, as with a pull.
+        """
+        ...
+
+    async def remote_url(self, path: Path, remote: str) -> str | None:
+        """Return the URL of a remote; None: there is no such remote."""
+        ...
+
+    async def push(self, request: PushRequest) -> PushOutcome:
+        """Push one commit to a branch elsewhere. Repeating it is safe; no hook runs.
+
+        Raises:
+            PushFailedError: the other side could not be reached; worth another try.
         """
         ...

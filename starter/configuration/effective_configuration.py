@@ -12,6 +12,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from activities.ports.endpoints import ProviderEntries, ProviderEntry
+from activities.ports.hosting_entries import HostingEntries, HostingEntry
 from activities.ports.notification_port import NotificationSettings
 from starter.configuration.configuration_errors import ConfigurationError
 from starter.configuration.environment_values import expanded
@@ -24,6 +25,7 @@ from starter.configuration.layers import (
     Sources,
     described,
     entries_of,
+    hosting_services,
     is_there,
     nested,
     read_layer,
@@ -50,6 +52,8 @@ class Configuration(BaseModel, frozen=True, extra="forbid"):
     session: SessionConfig
     providers: ProviderEntries
     """The configured providers; the workers of role `models` need them, the session does not."""
+    hosting: HostingEntries
+    """The hosting services that may be pushed to; the workers of role `land` need them."""
     origins: dict[str, Origin]
     """The origin of each dotted key."""
 
@@ -90,7 +94,7 @@ def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configur
         raise no_models(missing)
     try:
         whole = nested(values)
-        del whole["providers"]
+        del whole["providers"], whole["hosting"]
         told = ProjectEnvironment.model_validate(whole.pop("environment"))
         whole["environment"] = expanded(told, environment)
         messages = NotificationSettings.model_validate(whole.pop("notifications"))
@@ -98,7 +102,12 @@ def combine(layers: Sequence[Layer], environment: Mapping[str, str]) -> Configur
         session = SessionConfig.model_validate({"routes": whole.pop("models"), **whole})
     except ValidationError as error:  # a range that this release's domain narrowed
         raise ConfigurationError(worded(error, "the configuration")) from error
-    return Configuration(session=session, providers=described(values), origins=origins)
+    return Configuration(
+        session=session,
+        providers=described(values),
+        hosting=hosting_services(values),
+        origins=origins,
+    )
 
 
 def load_providers(file: Path) -> dict[Provider, ProviderEntry]:
@@ -108,6 +117,15 @@ def load_providers(file: Path) -> dict[Provider, ProviderEntry]:
         ConfigurationError: the file is wrong.
     """
     return described(read_layer(file, "user").values) if is_there(file) else {}
+
+
+def load_hosting(file: Path) -> dict[str, HostingEntry]:
+    """Return the hosting services in a person's own file, which may be missing.
+
+    Raises:
+        ConfigurationError: the file is wrong.
+    """
+    return hosting_services(read_layer(file, "user").values) if is_there(file) else {}
 
 
 def load_toolchains(file: Path, variables: Mapping[str, str]) -> tuple[str, ...]:
@@ -193,7 +211,10 @@ def _check_routes(values: Mapping[str, object], origins: Mapping[str, Origin]) -
 
 def defaults() -> dict[str, object]:
     """Return every dotted key of the file that has a default, from the domain's own model."""
-    found: dict[str, object] = {"providers": {}}  # no session keeps it, nor the addresses below
+    found: dict[str, object] = {
+        "providers": {},
+        "hosting": {},
+    }  # no session keeps it, nor the addresses below
     messages = NotificationSettings()
     for name in NotificationSettings.model_fields:
         found[f"notifications.{name}"] = getattr(messages, name)

@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from activities.ports.endpoints import ProviderEntries
+from activities.ports.hosting_entries import HostingEntries
 from activities.ports.notification_port import NotificationSettings
 from activities.yaml_documents.model_reader import (
     Document,
@@ -32,6 +33,7 @@ from activities.yaml_documents.model_reader import (
 from activities.yaml_documents.value_wording import brief
 from starter.configuration.configuration_errors import ConfigurationError
 from starter.configuration.value_types import (
+    BranchName,
     CaFile,
     CheckedCommand,
     CheckedHost,
@@ -40,6 +42,7 @@ from starter.configuration.value_types import (
     Duration,
     GateName,
     RegistryEntry,
+    RemoteName,
     Route,
     ToolchainPath,
     UpstreamProxy,
@@ -205,6 +208,18 @@ class PolicySection(BaseModel, frozen=True, extra="forbid"):
     protected_paths: tuple[CheckedPath, ...] | None = None
 
 
+class PullRequestSection(BaseModel, frozen=True, extra="forbid"):
+    """How `deliver: pull_request` proposes the work."""
+
+    remote: RemoteName | None = None
+    target: BranchName | None = None
+    per: Literal["session", "changeset"] | None = None
+    poll: Duration | None = None
+    follow: Duration | None = None
+    feedback: Literal["ask", "auto"] | None = None
+    rounds: StrictInt | None = Field(default=None, ge=0, le=20)
+
+
 class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     """One whole file; None: not set here."""
 
@@ -231,7 +246,9 @@ class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     limits: LimitsSection | None = None
     sandbox: Literal["required", "none"] | None = None
     policy: PolicySection | None = None
-    deliver: Literal["branch"] | None = None
+    deliver: Literal["branch", "pull_request"] | None = None
+    pull_request: PullRequestSection | None = None
+    hosting: HostingEntries | None = None
     on_cap: Literal["pause", "stop"] | None = None
     notifications: NotificationSettings | None = None
 

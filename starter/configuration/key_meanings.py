@@ -143,7 +143,34 @@ MEANINGS: Final = {
     "policy.blocked_paths": "files that agents may neither read nor write",
     "policy.protected_paths": "files that no task may write, even if it claims them, in addition "
     "to the built-in set; for example a baseline's tests",
-    "deliver": "where the result goes: `branch` is the branch `blueflame/<session>`",
+    "deliver": "where the result goes: `branch` is the branch `blueflame/<session>`; "
+    "`pull_request` also proposes that branch on the hosting service of the repository's remote "
+    "([delivery](delivery.md)). A repository's file may say `pull_request` only if you have an "
+    "entry in `hosting`",
+    "pull_request.remote": "the remote of your repository that branches are pushed to",
+    "pull_request.target": "the branch that a pull request is to be merged into; default: the "
+    "branch that the session starts from",
+    "pull_request.per": "`session`: one pull request for the whole session; `changeset`: a stack "
+    "with one for each merged changeset",
+    "pull_request.poll": "how often Blue Flame looks at checks and reviews; less often while "
+    "nothing changes",
+    "pull_request.follow": "how long a session whose work is all merged stays open to follow its "
+    "pull requests; by default it ends at once",
+    "pull_request.feedback": "who starts an attempt at what a red check or a review asks for: "
+    "`ask` leaves it to you (`blueflame rework`), `auto` starts it",
+    "pull_request.rounds": "how many such attempts a session may start",
+    "hosting": "hosting services that you allow Blue Flame to push to, by the host's name in the "
+    "remote's URL ([delivery](delivery.md)). A repository's file may only repeat your own entries",
+    "hosting.NAME.repositories": "the repositories on this host that branches may be pushed to: "
+    "`acme/shop`, `acme/*`, or `*` for all",
+    "hosting.NAME.api": "`github`, `gitlab` or `gitea` (also for Forgejo); default: known for "
+    "github.com, gitlab.com, codeberg.org and gitea.com",
+    "hosting.NAME.url": "address of the API; default: where the API usually is on this host",
+    "hosting.NAME.git_url": "address that branches are pushed to, with `{repository}`; default: "
+    "`https://HOST/{repository}.git`",
+    "hosting.NAME.token": "name of the environment variable that holds the token; default: "
+    "`GH_TOKEN` or `GITHUB_TOKEN`, `GITLAB_TOKEN`, `GITEA_TOKEN` or `FORGEJO_TOKEN`; then what "
+    "`gh` or `glab` is logged in with",
     "on_cap": "what happens at the cap, and in the other cases in which a session pauses by "
     "itself ([operating](operating.md#pause-stop-resume)): `pause` waits for you, `stop` ends the "
     "session",

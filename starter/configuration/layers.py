@@ -12,6 +12,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from activities.ports.endpoints import ProviderEntry
+from activities.ports.hosting_entries import HostingEntry
 from activities.ports.notification_port import NotificationSettings
 from activities.text.text_files import TextFileError, decode_text, read_bounded
 from activities.yaml_documents.source_places import Places
@@ -27,7 +28,8 @@ _OTHER_NAME = "blueflame.yml"
 SPELLING = {"validation": "validate", "copies": "copy", "routes": "models"}
 """Fields whose key in the file has another name."""
 _PROVIDERS: Final = TypeAdapter(dict[Provider, ProviderEntry])
-BY_NAME = ("providers", "catalogue")
+_HOSTING: Final = TypeAdapter(dict[str, HostingEntry])
+BY_NAME = ("providers", "catalogue", "hosting")
 """Mappings in which a later layer replaces entries, not the whole."""
 
 
@@ -179,6 +181,11 @@ def described(values: Mapping[str, object]) -> dict[Provider, ProviderEntry]:
     return _PROVIDERS.validate_python(entries_of("providers", values))
 
 
+def hosting_services(values: Mapping[str, object]) -> dict[str, HostingEntry]:
+    """Return the hosting services among dotted keys, by their hosts' names."""
+    return _HOSTING.validate_python(entries_of("hosting", values))
+
+
 def entries_of(section: str, values: Mapping[str, object]) -> dict[str, object]:
     """Return the entries of a mapping among dotted keys, by their names."""
     prefix = f"{section}."
@@ -273,6 +280,7 @@ def _layer(file: ConfigurationFile, origin: Origin, places: Places) -> Layer:
             values[name] = value
     values.update({f"providers.{key}": entry for key, entry in (file.providers or {}).items()})
     values.update({f"catalogue.{key}": entry for key, entry in (file.catalogue or {}).items()})
+    values.update({f"hosting.{key}": entry for key, entry in (file.hosting or {}).items()})
     if file.gates is not None:
         values["gates"] = tuple(
             GateSpec(

@@ -17,7 +17,12 @@ from workflows.domain.agent.agent_settings import AgentSettings, LimitSettings, 
 from workflows.domain.agent.model_values import Role
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.environment import CommandBounds, ProjectEnvironment
-from workflows.domain.session.session_config import Approvals, SessionConfig, WorktreeConfig
+from workflows.domain.session.session_config import (
+    Approvals,
+    PullRequestConfig,
+    SessionConfig,
+    WorktreeConfig,
+)
 from workflows.domain.violation import DiffLimits
 
 _REMEDY = (
@@ -29,6 +34,7 @@ _ASKING: Final = "ask"
 _PERSONAL: Final = (
     "providers.",
     "catalogue.",
+    "hosting.",
     "environment.registries",
     "environment.upstream_proxy",
     "environment.no_proxy",
@@ -45,6 +51,8 @@ _WIDENING: Final = tuple(
 )  # fmt: skip
 """Lists from which a repository may only remove entries."""
 _NETWORK: Final = "worktree.network"
+_DELIVER: Final = "deliver"
+_ROUNDS: Final = "pull_request.rounds"
 _TOOLCHAINS: Final = "environment.toolchains"
 _BOUNDS: Final = tuple(f"environment.{key}" for key in CommandBounds.model_fields)
 _DEFAULTS: Final[Mapping[str, object]] = {
@@ -55,6 +63,9 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     "approvals.questions": Approvals().questions,
     "on_cap": SessionConfig.model_fields["on_cap"].default,
     "budget.stop_usd": SessionConfig.model_fields["budget"].default.stop_usd,
+    _DELIVER: SessionConfig.model_fields["deliver"].default,
+    "pull_request.feedback": PullRequestConfig().feedback,
+    _ROUNDS: PullRequestConfig().rounds,
     _NETWORK: WorktreeConfig().network,
     _TOOLCHAINS: ProjectEnvironment().toolchains,
     "environment.root": ProjectEnvironment().root,
@@ -90,12 +101,16 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
 
     | key                | the repository may set                                     |
     |--------------------|------------------------------------------------------------|
-    | `approvals.…`      | `ask`, or the person's value                               |
+    | `approvals.…`, `pull_request.feedback` | `ask`, or the person's value           |
     | `on_cap`           | the person's value, or the default                         |
     | `budget.stop_usd`, | at most the person's value, or the default                 |
+    | `pull_request.rounds`, |                                                        |
     | `limits.…`, `environment.memory_mb`, `….processes`, `….file_mb`, `….disk_mb` |  |
     | `providers.…`      | the person's value: it decides where keys and code go      |
     | `catalogue.…`      | the person's value: it decides what the cap counts         |
+    | `hosting.…`        | the person's value: it permits pushes                      |
+    | `deliver`          | `branch`, or the person's value; `pull_request` if the     |
+    |                    | person has an entry in `hosting`                           |
     | `environment.registries`, `….upstream_proxy`, `….no_proxy`, `….ca_file` | the person's \
     value: it opens the person's network, or decides whom set-up trusts |
     | `worktree.network` | hosts that the person lists, in the same words             |
@@ -117,7 +132,7 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
         f"{key}: {_shown(value)} where {_shown(mine)} applies without this file: "
         f"{_remedy(key, value, mine)}"
         for key, value, mine in checked
-        if not _may(key, value, mine)
+        if not (_may(key, value, mine) or (key == _DELIVER and _may_deliver(value, own)))
     )
     personal = (key for key in sorted(found) if key.startswith(_PERSONAL))
     others = tuple(
@@ -153,14 +168,20 @@ def _raised(said: LimitSettings, allowed: LimitSettings) -> Iterator[str]:
 
 
 def _may(key: str, value: object, mine: object) -> bool:
-    if key == "budget.stop_usd" or key.startswith("limits.") or key in _BOUNDS:
+    if key in {"budget.stop_usd", _ROUNDS, *_BOUNDS} or key.startswith("limits."):
         return _NUMBER.validate_python(value) <= _NUMBER.validate_python(mine)
     if key in {_NETWORK, _TOOLCHAINS}:
         return set(texts(value)) <= set(texts(mine))
     if key in _WIDENING:
         allowed = set(texts(mine))
         return bool(allowed & {"*", "**"}) or set(texts(value)) <= allowed
-    return value == mine or (key.startswith("approvals.") and value == _ASKING)
+    return value == mine or (key.startswith(("approvals.", "pull_request.")) and value == _ASKING)
+
+
+def _may_deliver(value: object, own: Mapping[str, object]) -> bool:
+    """Whether a repository may say where the work goes; the worker checks which repository."""
+    may_push = any(key.startswith("hosting.") for key in own)
+    return value == _DEFAULTS[_DELIVER] or (value == "pull_request" and may_push)
 
 
 def _remedy(key: str, value: object, mine: object) -> str:

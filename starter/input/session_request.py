@@ -166,6 +166,7 @@ def settings_for(options: RunOptions, configuration: "Configuration", root: Path
     from starter.machine.own_environment.toolchain_look import check_toolchains
 
     settings = read_settings().evolve(providers=configuration.providers)
+    settings = settings.evolve(hosting={**configuration.hosting, **settings.hosting})
     if options.playbook is not None:
         # Two ways to write one path are one playbook.
         settings = settings.evolve(playbook=options.playbook.resolve())

@@ -90,6 +90,20 @@ def with_own_providers(settings: "Settings") -> "Settings":
     return settings.evolve(providers={**own, **settings.providers})
 
 
+def with_own_hosting(settings: "Settings") -> "Settings":
+    """Return the settings with the hosting services of the person's own file.
+
+    Raises:
+        ConfigurationError: the file is wrong.
+    """
+    from starter.configuration.effective_configuration import load_hosting
+    from workers.own_file import user_file
+
+    file = user_file()
+    own = {} if file is None else load_hosting(file)
+    return settings.evolve(hosting={**own, **settings.hosting})
+
+
 def with_own_toolchains(settings: "Settings", named: Sequence[str] = ()) -> "Settings":
     """Return the settings with the toolchains of the person's own file and the given ones.
 
@@ -293,7 +307,10 @@ def _workers_fault(
         return None
     if state.sandbox == "none" and request.config.sandbox == "required":
         return "confine nothing (`sandbox: none`), which your configuration does not say"
-    if fault := _environment_fault(request.config.environment, state):
+    fault = _environment_fault(request.config.environment, state)
+    if request.config.deliver == "pull_request" and settings.hosting != state.hosting:
+        fault = fault or "do not know the hosting services as your configuration describes them"
+    if fault:
         return fault
     routes = request.config.routes
     names = {name.partition("/")[0] for name in (*routes.planner, *routes.developer)}

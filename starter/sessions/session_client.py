@@ -27,6 +27,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
+from starter.sessions.ended_session import ended
 from starter.sessions.sent_decisions import GONE, execute
 from starter.sessions.short_ids import fits, make_id, too_short
 from starter.sessions.shown_session import ProviderWait, SessionSummary, ShownSession
@@ -35,21 +36,17 @@ from workers.temporal.temporal_errors import PayloadUnreadableError
 from workers.versions.deployment import build_of_listed, builds_at_work
 from workflows import queues
 from workflows.domain.agent.agent_settings import AgentSettings
-from workflows.domain.changeset import ChangesetState
 from workflows.domain.ids import SessionId
 from workflows.domain.plan import Plan
 from workflows.domain.session.decision import DecisionOutcome
 from workflows.domain.session.session_config import Pacing
 from workflows.domain.session.session_values import (
-    ChangesetLine,
     SessionPhase,
     SessionRequest,
     SessionResult,
     SessionView,
-    TaskLine,
 )
-from workflows.domain.task import TaskRecord, TaskState
-from workflows.policy.session import changeset_states, task_states
+from workflows.domain.task import TaskRecord
 
 if TYPE_CHECKING:  # what reads histories imports all contracts, which takes long
     from starter.sessions.running_agents import Work
@@ -343,42 +340,6 @@ def _remembered(
         notices=(),
         started_at=description.start_time,
     )
-
-
-def ended(known: SessionView, result: SessionResult | str) -> ShownSession:
-    """Return the view of a session that is over: nothing in it is open any more.
-
-    The session says why it failed, if it could; the server may only know that it was cancelled.
-
-    Args:
-        known: its last view.
-        result: its result, or why it left none.
-    """
-    facts = dict(known)
-    if isinstance(result, str):
-        outcome = "failed"
-        facts["reason"] = (known.reason if known.phase is SessionPhase.ENDED else "") or result
-    else:
-        outcome = result.outcome
-        facts |= {key: value for key, value in result if key in SessionView.model_fields}
-    facts["phase"] = SessionPhase.ENDED
-    facts["tasks"] = tuple(map(_left_task, facts["tasks"]))
-    facts["changesets"] = tuple(map(_left_changeset, known.changesets))
-    return ShownSession.model_validate({**facts, "live": False, "outcome": outcome})
-
-
-def _left_task(task: TaskLine) -> TaskLine:
-    if task.state in task_states.FINAL:
-        return task
-    left = {"state": TaskState.CANCELLED, "reason": "unfinished when it was last seen"}
-    return TaskLine.model_validate({**dict(task), **left})
-
-
-def _left_changeset(changeset: ChangesetLine) -> ChangesetLine:
-    if changeset.state in changeset_states.FINAL:
-        return changeset
-    dropped = {"state": str(ChangesetState.DROPPED), "digest": None}
-    return ChangesetLine.model_validate({**dict(changeset), **dropped})
 
 
 async def _summary(execution: WorkflowExecution, at_work: frozenset[str]) -> SessionSummary:

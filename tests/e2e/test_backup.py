@@ -26,7 +26,7 @@ DEVELOPER = """
   - role: developer
     turns:
       - calls: [{write: {path: note.txt, content: "a note\\n"}}]
-      - calls: [{bash: {command: "touch %(at)s; while [ ! -e %(go)s ]; do sleep 0.05; done"}}]
+      - calls: [{bash: {command: "%(wait)s"}}]
       - calls: [{submit: {summary: "It is there."}}]
 """
 
@@ -91,7 +91,9 @@ class Machine:
 
 @pytest.fixture
 def machines(tmp_path: Path) -> Generator[tuple[Machine, Machine]]:
-    waits = DEVELOPER % {"at": tmp_path / "at", "go": tmp_path / "go"}
+    at, go = tmp_path / "at", tmp_path / "go"
+    wait = f"touch {at}; for i in $(seq 900); do [ -e {go} ] && break; sleep 0.1; done"
+    waits = DEVELOPER % {"wait": wait}
     place = NotePlace(
         tmp_path, "approvals: {plan: auto, unjudged: allow}", PLANNER, waits, REVIEWER
     )

@@ -13,10 +13,12 @@ from decimal import Decimal
 from typing import Any
 
 from tests.fakes.fake_messages import FakeMessages
+from tests.fakes.hosting_world import HostingWorld
 from tests.waiting import ends
 from workflows.contracts import (
     gate_contracts,
     host_contracts,
+    hosting_contracts,
     land_contracts,
     merging_contracts,
     model_contracts,
@@ -178,6 +180,7 @@ class World:
         self.finished: list[FinishTask] = []
         self.delivered: list[DeliverBranch] = []
         self.messages = FakeMessages()
+        self.hosting = HostingWorld()
         self.sent: list[SendBase] = []
         self.bundled: list[BundleBranch] = []
         self.script: Script = self.usual
@@ -375,6 +378,8 @@ class World:
             land_contracts.FIND_TARGETS.name: self.messages.find,
             land_contracts.SEND_NOTIFICATION.name: self.messages.send,
             land_contracts.MAKE_SESSION.name: self.make_session,
+            hosting_contracts.PUBLISH_PULL.name: self.hosting.publish,
+            hosting_contracts.LOOK_AT_PULL.name: self.hosting.look,
             host_contracts.CLAIM_HOST.name: self.claim,
             host_contracts.AWAIT_BASE.name: self.await_base,
             host_contracts.IMPORT_BASE.name: self.import_base,

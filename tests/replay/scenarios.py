@@ -105,6 +105,7 @@ async def signals(theatre: Theatre) -> str:
         held.release()
         await _until(session, lambda seen: bool(seen.questions))
         await session.say("answer", {"id": "a", "text": "the first", "by": "p"})
+        await session.say("rework")
         await session.say("proceed")
         await _until(session, lambda seen: any(each.digest for each in seen.changesets))
         await session.say("reject_changeset", {"id": "a", "reason": "not like this"})
@@ -141,6 +142,12 @@ async def stopped(theatre: Theatre) -> str:
         held.release()
         await session.result()
         return session.handle.id
+
+
+async def proposed(theatre: Theatre) -> str:
+    """The work is proposed as a pull request."""
+    world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
+    return await _played(theatre, world, deliver="pull_request")
 
 
 async def continued(theatre: Theatre) -> str:
@@ -192,6 +199,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     earlier_work,
     stopped,
     told,
+    proposed,
     scheduled,
 )
 """On the server as it is."""

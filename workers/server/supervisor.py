@@ -21,6 +21,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from activities.file_locks import FileLock, is_held
 from activities.ports.endpoints import ProviderEntries, ProviderEntry
+from activities.ports.hosting_entries import HostingEntries, HostingEntry
 from activities.uninterrupted import uninterrupted
 from workers.atomic_file import replace_text
 from workers.hosting import data_layout
@@ -159,6 +160,7 @@ class Supervisor:
             providers=self._settings.providers,
             toolchains=tuple(self._settings.toolchains),
             registries=self._settings.registries,
+            hosting=self._settings.hosting,
         )
         replace_text(_state_path(self._settings), state.model_dump_json())
 
@@ -181,7 +183,8 @@ class Supervisor:
 
     def _program(self, role: Role) -> Program:
         settings = self._settings
-        environment = environment_for([role], self._environment, settings.key_variables)
+        secrets = (settings.key_variables, settings.token_variables)
+        environment = environment_for([role], self._environment, *secrets)
         environment["PYTHONPATH"] = str(data_layout.packages_root())
         environment |= settings.as_environment()
         return Program(
@@ -221,6 +224,8 @@ class SupervisorState(BaseModel, frozen=True, extra="ignore"):
     """The toolchains that these workers know, by name."""
     registries: RegistryAccess = RegistryAccess()
     """The registries that these workers know."""
+    hosting: HostingEntries = Field(default_factory=dict[str, HostingEntry])
+    """The hosting services that these workers know."""
 
 
 def read_state(settings: Settings) -> SupervisorState | None:

@@ -29,6 +29,7 @@ from workers.temporal.database_faults import database_fault
 from workers.temporal.external_payloads import THRESHOLD_BYTES, LocalPayloadDriver
 from workers.temporal.payload_encryption import EncryptingCodec, KeylessCodec
 from workers.temporal.temporal_errors import NoServerError, TemporalUnavailableError
+from workers.temporal.tolerant_outcomes import TolerantPayloadConverter
 
 _POLL_SECONDS = 0.1
 
@@ -55,11 +56,12 @@ def payload_codec(settings: Settings) -> PayloadCodec:
 def data_converter(settings: Settings) -> DataConverter:
     """Return the one converter of CLI and workers.
 
-    It is Pydantic's, with secrets removed from failures, large payloads stored outside, and
-    everything encrypted if the person gave keys.
+    It is Pydantic's, with secrets removed from failures, large payloads stored outside, everything
+    encrypted if the person gave keys, and tolerant of outcomes of a newer release.
     """
     return dataclasses.replace(
         pydantic_data_converter,
+        payload_converter_class=TolerantPayloadConverter,
         payload_codec=payload_codec(settings),
         failure_converter_class=failure_redaction.Redacting
         if settings.payload_keys is None

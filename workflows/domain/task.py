@@ -80,6 +80,7 @@ class TaskChanges(TypedDict, total=False):
     diff: Digest | None
     judgement: Judgement | None
     weakened: tuple[str, ...]
+    verdict: str
     summary: str
     restart_from: Commit | None
     notes: tuple[str, ...]
@@ -120,6 +121,8 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     """Which gates judged the validated work; None until it is validated."""
     weakened: tuple[str, ...] = ()
     """Tests that the validated work deletes, skips or weakens."""
+    verdict: str = ""
+    """The reviewer's judgement of the validated work, at most 500 characters."""
     summary: str = ""
     """The developer's summary of the submitted work."""
     restart_from: Commit | None = None

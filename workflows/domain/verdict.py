@@ -60,3 +60,9 @@ class Verdict(BaseModel, frozen=True, extra="forbid"):
     unchanged: tuple[int, ...] = ()
     """For an approval: the numbers, from 1, of the criteria that only unchanged lines prove. It
     counts only together with a second one."""
+
+    @property
+    def words(self) -> str:
+        """The judgement with its reviewer, for a person; at most 500 characters."""
+        said = {"approve": "approved", "reject": "rejected", "abstain": "abstained"}[self.decision]
+        return f"{said} by {self.reviewer}: {self.summary or self.reason}"[:500]

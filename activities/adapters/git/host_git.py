@@ -30,7 +30,7 @@ from activities.adapters.git.bare_repository import Bare, Layout
 from activities.adapters.git.git_command import Git
 from activities.adapters.git.repository_locks import Locking, exclusive
 from activities.adapters.git.worktrees import checkpoint as checkpoints
-from activities.adapters.git.worktrees import commit_filters, pipe_removal, turn_history
+from activities.adapters.git.worktrees import commit_filters, pipe_removal, recorded_turns
 from activities.adapters.git.worktrees import restore as restoring
 from activities.adapters.git.worktrees.collected_names import shown
 from activities.adapters.git.worktrees.collection import Collector
@@ -205,7 +205,7 @@ class GitHostRepository:
     ) -> RecordedTurns | None:
         """Return the checkpoints that `ref` reaches."""
         tip = await self.tip(ref)
-        return await turn_history.recorded(self._bare, tip, session, task) if tip else None
+        return await recorded_turns.recorded(self._bare, tip, session, task) if tip else None
 
     async def squash(self, task: TaskCommit) -> Commit:
         """Make a task's one commit."""

@@ -13,7 +13,6 @@ from activities.adapters.models.dialects.anthropic_messages import read_reply, w
 from activities.adapters.models.dialects.anthropic_stream import MessageAssembly
 from activities.adapters.models.error_classes import Reported, decide
 from activities.adapters.models.keys import KeyRing
-from activities.adapters.models.retry_after import retry_after
 from activities.adapters.models.sdk_provider import RawResponse, SdkProvider
 from activities.adapters.models.transport import Transport
 from activities.ports.model_provider import (
@@ -23,6 +22,7 @@ from activities.ports.model_provider import (
     OutcomeUnknownError,
 )
 from activities.text.foreign_json import Json
+from activities.text.retry_after import retry_after
 
 if TYPE_CHECKING:
     from anthropic import APIStatusError, AsyncAnthropic

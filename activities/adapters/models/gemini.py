@@ -18,7 +18,6 @@ from activities.adapters.models.dialects.gemini_content import (
 )
 from activities.adapters.models.error_classes import Reported, decide
 from activities.adapters.models.keys import KeyRing
-from activities.adapters.models.retry_after import parse_wait, retry_after
 from activities.adapters.models.sdk_provider import SdkProvider
 from activities.adapters.models.streams import lively, whole
 from activities.adapters.models.transport import Transport
@@ -29,6 +28,7 @@ from activities.ports.model_provider import (
     OutcomeUnknownError,
 )
 from activities.text.foreign_json import Json, table, tables, text
+from activities.text.retry_after import parse_wait, retry_after
 
 if TYPE_CHECKING:
     from google.genai import Client

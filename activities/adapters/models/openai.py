@@ -15,7 +15,6 @@ from activities.adapters.models.dialects.openai_responses import (
 )
 from activities.adapters.models.error_classes import Reported, decide
 from activities.adapters.models.keys import KeyRing
-from activities.adapters.models.retry_after import retry_after
 from activities.adapters.models.sdk_provider import SdkProvider
 from activities.adapters.models.transport import Transport
 from activities.ports.model_provider import (
@@ -25,6 +24,7 @@ from activities.ports.model_provider import (
     OutcomeUnknownError,
 )
 from activities.text.foreign_json import Json, table, text
+from activities.text.retry_after import retry_after
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI, AsyncStream

@@ -121,6 +121,21 @@ async def budget(
 
 
 @command
+async def rework(
+    session: ActingArgument = None,
+    pull: Annotated[
+        str, typer.Option(help="The pull request: `session`, or the name of a changeset.")
+    ] = "session",
+) -> ExitCode:
+    """Start an attempt at what checks and reviews of a pull request ask for."""
+    from starter.sessions.sent_decisions import decider
+    from workflows.domain.session.session_values import Rework
+
+    content = Rework(id=pull, by=decider())
+    return await _send(session, "rework", content, f"rework pull request {pull}")
+
+
+@command
 async def proceed(session: ActingArgument = None) -> ExitCode:
     """Close the develop wave early; finished tasks continue."""
     return await _send_nothing(session, "proceed")

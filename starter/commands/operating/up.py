@@ -40,7 +40,7 @@ def _up_settings(playbook: Path | None) -> "Settings":
     from starter.machine import engine
 
     settings = engine.with_own_toolchains(engine.with_own_providers(engine.read_settings()))
-    settings = engine.with_own_registries(settings)
+    settings = engine.with_own_hosting(engine.with_own_registries(settings))
     if playbook is not None:
         check_playbook(playbook)
         settings = settings.evolve(playbook=playbook.resolve())

@@ -54,6 +54,16 @@ def test_the_key_of_a_compatible_server_reaches_role_models_alone() -> None:
         assert not [name for name, value in given.items() if value.startswith("canary")]
 
 
+def test_the_token_of_a_hosting_service_reaches_role_land_alone() -> None:
+    tokens = {"GITHUB_TOKEN", "BLUEFLAME_MY_TOKEN"}
+    environment = ENVIRONMENT | {"BLUEFLAME_MY_TOKEN": "canary-t"}
+    given = environment_for([Role.LAND], environment, frozenset(), tokens)
+    assert tokens | {"https_proxy"} <= set(given)
+    assert "ANTHROPIC_API_KEY" not in given
+    for role in (Role.WORKFLOWS, Role.HOST, Role.MODELS):
+        assert not tokens & set(environment_for([role], environment, frozenset(), tokens))
+
+
 def test_roles_are_read_once_each_in_order() -> None:
     assert parse_roles("land, models,land") == (Role.LAND, Role.MODELS)
 

@@ -87,6 +87,25 @@ class WorktreeConfig(BaseModel, frozen=True, extra="forbid"):
     """Files of `copied` that may be copied although they look secret."""
 
 
+class PullRequestConfig(BaseModel, frozen=True, extra="forbid"):
+    """How `deliver: pull_request` proposes the work."""
+
+    remote: str = Field(default="origin", min_length=1, max_length=200)
+    """The remote of the person's repository to which branches are pushed."""
+    target: Annotated[str, StringConstraints(min_length=1, max_length=250)] | None = None
+    """The branch to merge into; None: the branch that the session started from."""
+    per: Literal["session", "changeset"] = "session"
+    """One for the whole session, or a stack with one for each merged changeset."""
+    poll: timedelta = timedelta(minutes=1)
+    """How often checks and reviews are looked at, at first; less often while nothing changes."""
+    follow: timedelta | None = None
+    """How long a session that is done stays open to follow its pull requests; None: it ends."""
+    feedback: Literal["ask", "auto"] = "ask"
+    """Whether a person or this rule starts an attempt at what checks and reviews ask for."""
+    rounds: int = Field(default=1, ge=0, le=20)
+    """How many such attempts a session starts at most."""
+
+
 class SessionConfig(BaseModel, frozen=True, extra="forbid"):
     """All settings of one session."""
 
@@ -115,7 +134,8 @@ class SessionConfig(BaseModel, frozen=True, extra="forbid"):
     """How large one task's work may be."""
     sandbox: Literal["required", "none"] = "required"
     policy: ToolPolicy = ToolPolicy()
-    deliver: Literal["branch"] = "branch"
+    deliver: Literal["branch", "pull_request"] = "branch"
+    pull_request: PullRequestConfig = PullRequestConfig()
     on_cap: Literal["pause", "stop"] = "pause"
     """What the session does at the money cap; `stop` for unattended runs."""
     notify: tuple[NotificationKind, ...] = ()

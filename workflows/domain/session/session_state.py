@@ -12,8 +12,9 @@ from workflows.domain.budget import Bill, ProviderFault
 from workflows.domain.changeset import Changeset
 from workflows.domain.evolution import evolve
 from workflows.domain.gate import GateReport, GateSpec
-from workflows.domain.ids import Commit, TaskId, Tree
+from workflows.domain.ids import Commit, Digest, TaskId, Tree
 from workflows.domain.plan import Plan
+from workflows.domain.pull_request import MergedWork, PullRequest
 from workflows.domain.repository import Base
 from workflows.domain.session.decision import Decision, DecisionOutcome
 from workflows.domain.session.notice import Notice
@@ -87,6 +88,13 @@ class SessionChanges(TypedDict, total=False):
     is_cap_reached: bool
     holds: tuple[ProviderFault, ...]
     halt: str
+    merged: tuple[MergedWork, ...]
+    pulls: tuple[PullRequest, ...]
+    pulls_reworked: tuple[Digest, ...]
+    is_followed: bool
+    pulls_wanted: Digest | None
+    pulls_tried: Digest | None
+    pulls_fault: str
 
 
 class SessionState(BaseModel, frozen=True, extra="forbid"):
@@ -140,6 +148,20 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     """
     halt: str = ""
     """Why the session must not continue by itself; set by an outcome."""
+    merged: tuple[MergedWork, ...] = ()
+    """What was merged, in order."""
+    # With `deliver: pull_request`.
+    pulls: tuple[PullRequest, ...] = ()
+    """As the hosting service last showed them."""
+    pulls_reworked: tuple[Digest, ...] = ()
+    """The remarks for which an attempt was started, by digest."""
+    is_followed: bool = False
+    """The time to follow the pull requests is over, or none of them is open."""
+    pulls_wanted: Digest | None = None
+    """The revision of the pull requests that were last asked for."""
+    pulls_tried: Digest | None = None
+    """The revision that was last brought about, or failed with `pulls_fault`."""
+    pulls_fault: str = ""
 
     @property
     def spent_usd(self) -> Decimal:

@@ -179,6 +179,13 @@ class SetBudget(Said, frozen=True, extra="forbid"):
     usd: JsonValue
 
 
+class Rework(SaidOf, frozen=True, extra="forbid"):
+    """`rework`: start an attempt at what checks and reviews of a pull request ask for."""
+
+    id: str = Field(default="session", max_length=200)
+    """The pull request's key: `session`, or a changeset's id."""
+
+
 class Nothing(Said, frozen=True, extra="forbid"):
     """`proceed`, `pause`, `resume`, `stop`: without content."""
 

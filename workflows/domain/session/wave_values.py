@@ -14,6 +14,7 @@ from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.gate import GateReport, GateSpec, Judgement
 from workflows.domain.ids import ChangesetId, Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.plan import Plan, Task
+from workflows.domain.pull_request import MergedWork
 from workflows.domain.repository import CopiedFile
 from workflows.domain.session.session_config import WorktreeConfig
 from workflows.domain.verdict import Verdict
@@ -349,3 +350,9 @@ class MergeResult(BaseModel, frozen=True, extra="forbid"):
     delivery_refused: str = ""
     """Why the branch was not delivered; the work is safe in the session's repository on the
     host."""
+
+    @property
+    def merged(self) -> tuple[MergedWork, ...]:
+        """What was merged, in order."""
+        merged = (each for each in self.items if isinstance(each, MergedChangeset))
+        return tuple(MergedWork(changeset=each.id, head=each.head) for each in merged)

@@ -29,6 +29,7 @@ from workflows.domain.session.session_values import (
     RetryTask,
     RevertTask,
     RewindTask,
+    Rework,
     Said,
     SetBudget,
     SetPriority,
@@ -37,7 +38,7 @@ from workflows.domain.session.session_values import (
 )
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy.agent import questions
-from workflows.policy.decision import line_comments, plan_edits
+from workflows.policy.decision import hosted_feedback, line_comments, plan_edits
 from workflows.policy.decision.reverting import revert
 from workflows.policy.decision.rewinding import rewind
 from workflows.policy.gates.green_rule import may_approve_by_rule, why_by_hand
@@ -387,6 +388,7 @@ _HANDLERS: dict[str, _Handler] = {
     "answer": _reading(AnswerQuestion, _answer),
     "set_priority": _reading(SetPriority, _prioritise),
     "set_budget": _reading(SetBudget, _set_budget),
+    "rework": _reading(Rework, hosted_feedback.rework),
     "proceed": _reading(Nothing, _proceed),
     "pause": _reading(Nothing, _pause),
     "resume": _reading(Nothing, _resume),

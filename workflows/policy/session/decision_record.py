@@ -134,13 +134,14 @@ def _with(state: SessionState, decision: Decision) -> SessionState:
     return state.evolve(decisions=kept, decisions_dropped=state.decisions_dropped + dropped)
 
 
-def remember(applied: Applied, update_id: str, outcome: DecisionOutcome) -> Applied:
-    """Return what was applied, with a state that gives a repeated Update the same answer."""
+def remember(applied: Applied, update_id: str, sent: Sent) -> tuple[Applied, DecisionOutcome]:
+    """Return an Update's outcome, and what was applied: a state that repeats the same answer."""
+    outcome = _outcome(applied, sent)
     newest = list({**applied.state.answered, update_id: outcome}.items())[-MOST:]
-    return applied.with_state(applied.state.evolve(answered=dict(newest)))
+    return applied.with_state(applied.state.evolve(answered=dict(newest))), outcome
 
 
-def outcome_of(applied: Applied, sent: Sent) -> DecisionOutcome:
+def _outcome(applied: Applied, sent: Sent) -> DecisionOutcome:
     """Return the result of a decision that was taken up, from the state after it."""
     state = applied.state
     content = sent.payload if isinstance(sent.payload, dict) else {}

@@ -230,6 +230,7 @@ def _validated(
         text = f"tests are deleted, skipped or weakened: {'; '.join(item.weakened)}"
         state = notice(state, NoticeKind.GATE, item.task, text, at)
     record = record.evolve(diff=item.diff, judgement=item.judgement, weakened=item.weakened)
+    record = record.evolve(verdict=item.verdict.words)
     if item.verdict.decision == "abstain":
         return _unreviewed(state, record, item.judgement, item.verdict.reason, at)
     if item.verdict.unchanged:
@@ -266,6 +267,7 @@ def merge_result(state: SessionState, result: MergeResult, at: datetime) -> Sess
     return state.evolve(
         head=result.head,
         head_baseline=result.baseline or state.head_baseline,
+        merged=(*state.merged, *result.merged),
         delivered=result.delivered,
         branch=result.branch,
     )

@@ -13,6 +13,7 @@ from activities.adapters.git import base_names, base_transfer
 from activities.adapters.git import git_bundle as bundles
 from activities.adapters.git.git_command import Git, Scope
 from activities.adapters.git.user import repository_preflight
+from activities.adapters.git.user.branch_push import push
 from activities.adapters.git.user.fast_forward import Person, fast_forward
 from activities.adapters.git.user.file_settings import file_settings, read_excludes, read_rules
 from activities.adapters.git.user.ignored_files import list_ignored
@@ -32,6 +33,8 @@ from activities.ports.user_repository import (
     Landed,
     LandOutcome,
     LandRequest,
+    PushOutcome,
+    PushRequest,
     Refused,
     RepositoryFacts,
 )
@@ -131,6 +134,19 @@ class GitUserRepository:
     async def fast_forward(self, request: FastForwardRequest) -> LandOutcome:
         """Move the user's branch if that is safe."""
         return await fast_forward(self._git, request, self._person)
+
+    async def remote_url(self, path: Path, remote: str) -> str | None:
+        """Return the URL of a remote."""
+        found = await find(path)
+        name = f"remote.{remote}.url"
+        asked = await self._git.run(
+            found.scope(), "config", "--local", "--get", name, accept=(0, 1)
+        )
+        return asked.line() or None
+
+    async def push(self, request: PushRequest) -> PushOutcome:
+        """Push one commit to a branch elsewhere."""
+        return await push(self._git, await find(request.path), request)
 
 
 @contextmanager

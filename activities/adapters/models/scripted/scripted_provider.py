@@ -14,7 +14,6 @@ from activities.adapters.models.dialects.neutral_messages import (
     tool_call,
     unique_ids,
 )
-from activities.adapters.models.retry_after import parse_wait
 from activities.adapters.models.scripted.answer_choice import (
     Place,
     PlaybookError,
@@ -35,6 +34,7 @@ from activities.ports.model_provider import (
     ProviderUnavailableError,
     RateLimitedError,
 )
+from activities.text.retry_after import parse_wait
 from activities.text.surrogates import clean
 from workflows.domain.agent.messages import AssistantMessage
 from workflows.policy.money.call_cost import cost_usd

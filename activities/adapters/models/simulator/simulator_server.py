@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Self
 
+from activities.adapters.http_listener import Listening
 from activities.adapters.models.scripted.playbook import Playbook, read_playbook
-from activities.adapters.models.simulator.http_listener import Listening
 from activities.adapters.models.simulator.simulator_app import (
     Log,
     RawAnswer,

@@ -10,7 +10,8 @@ from pydantic import JsonValue
 from tests.unit.policy.examples import a_plan, a_task
 from workflows.domain.gate import Judgement
 from workflows.domain.ids import AgentId, Commit, SessionId, TaskId
-from workflows.domain.session.decision import UNNAMED, Decision, DecisionOutcome
+from workflows.domain.pull_request import PullRequest, PullState, Remark
+from workflows.domain.session.decision import UNNAMED, Decision
 from workflows.domain.session.question import Question
 from workflows.domain.session.session_config import Approvals, Routes, SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
@@ -25,7 +26,7 @@ from workflows.policy.session import (
     session_view,
     wave_outcomes,
 )
-from workflows.policy.session.effects import Applied
+from workflows.policy.session.effects import Applied, Sent
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
@@ -52,6 +53,20 @@ WAITING = scheduling.settle(
 DIGEST = str(next(each.digest for each in WAITING.changesets if each.id == "a"))
 ASKED = RUNNING.evolve(
     questions=(Question(agent=AgentId("dev.a.0"), about="a", text="How?", asked_at=NOON),)
+)
+REVIEWED = in_state(RUNNING, "b", TaskState.MERGED).evolve(
+    pulls=(
+        PullRequest(
+            key="session",
+            branch="blueflame/s",
+            target="main",
+            number=1,
+            url="https://hosting.example/1",
+            state=PullState.OPEN,
+            pushed=Commit("c"),
+            remarks=(Remark(kind="check", id="lint@c", by="lint"),),
+        ),
+    )
 )
 PAUSED = phase_changes.pause(RUNNING, "paused").state
 
@@ -124,6 +139,7 @@ def say(state: SessionState, name: str, payload: JsonValue = None, at: datetime 
         (RUNNING, "steer_task", {"id": "a", "text": "look there"}, "a", "look there"),
         (RUNNING, "set_priority", {"id": "a", "n": 5}, "a", "priority 5"),
         (RUNNING, "set_budget", {"usd": 12.5}, "", "$12.50"),
+        (REVIEWED, "rework", {}, "session", ""),
         (RUNNING, "proceed", {}, "", ""),
         (RUNNING, "pause", {}, "", ""),
         (PAUSED, "resume", {}, "", ""),
@@ -254,7 +270,9 @@ def test_an_amount_that_is_none_is_kept_as_it_was_said() -> None:
 def test_only_the_newest_answers_are_kept() -> None:
     state = SessionState(started_at=datetime(2026, 11, 28, tzinfo=UTC), cap_usd=Decimal(1))
     for number in range(decision_record.MOST + 5):
-        outcome = DecisionOutcome(decision="pause", state="paused")
-        state = decision_record.remember(Applied(state=state), f"u{number}", outcome).state
+        applied = Applied(state=state, told="and more")
+        applied, outcome = decision_record.remember(applied, f"u{number}", Sent("pause"))
+        assert (outcome.decision, outcome.told) == ("pause", "and more")
+        state = applied.state
     assert next(iter(state.answered)) == "u5"
     assert len(state.answered) == decision_record.MOST

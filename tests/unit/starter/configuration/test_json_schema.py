@@ -51,7 +51,7 @@ def test_every_object_is_closed():
     whole = schema()
     objects = [whole, *(part for part in whole["$defs"].values() if part["type"] == "object")]
     assert [part["title"] for part in objects if part["additionalProperties"] is not False] == []
-    for name in ("gates", "providers", "catalogue"):
+    for name in ("gates", "providers", "catalogue", "hosting"):
         assert whole["properties"][name]["anyOf"][0]["additionalProperties"] is False
     assert whole["required"] == ["version"]
 
@@ -67,4 +67,4 @@ def test_the_keys_of_the_example_are_allowed_where_they_stand():
         for name in example[key]
     ]
     for key in keys:
-        assert re.sub(r"^(gates|providers|catalogue)\..*", r"\1", key) in found
+        assert re.sub(r"^(gates|providers|catalogue|hosting)\..*", r"\1", key) in found

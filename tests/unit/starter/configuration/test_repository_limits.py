@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from activities.ports.hosting_entries import HostingEntry
 from starter.configuration.configuration_errors import ConfigurationError
 from starter.configuration.effective_configuration import combine, load_configuration
 from starter.configuration.file_shape import read_file
@@ -17,6 +18,7 @@ from workflows.domain.plan import TaskKind
 OWN = Origin(layer="user", source="own.yaml")
 NAMED = Origin(layer="config", source="named.yaml")
 FOUND = Origin(layer="repository", source="blueflame.yaml")
+HOSTED = HostingEntry(repositories=("acme/*",))
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,10 @@ FOUND = Origin(layer="repository", source="blueflame.yaml")
         ({"policy.deny_commands": ("rm",), "policy.blocked_paths": ("x",)}, {}),
         ({"policy.lift": ("network",)}, {"policy.lift": ("network", "publish")}),
         ({"worktree.network": ()}, {}),
+        ({"deliver": "branch"}, {"deliver": "pull_request"}),
+        ({"deliver": "pull_request"}, {"deliver": "pull_request"}),
+        ({"deliver": "pull_request"}, {"hosting.github.com": HOSTED}),
+        ({"hosting.github.com": HOSTED}, {"hosting.github.com": HOSTED}),
         (
             {"worktree.network": ("pkg.example",)},
             {"worktree.network": ("a.org", "pkg.example")},
@@ -52,6 +58,8 @@ def test_a_repository_may_leave_something_out_and_deny_more(
             "policy.planner_tools: [bash, write] where [bash, read] applies without this file: ",
         ),
         ({"policy.lift": ("network",)}, {}, "policy.lift: [network] where [] applies"),
+        ({"deliver": "pull_request"}, {}, "deliver: pull_request where branch applies without"),
+        ({"hosting.github.com": HOSTED}, {}, "hosting.github.com: you do not say this yourself"),
         (
             {"worktree.network": ("pkg.example",)},
             {},

@@ -39,7 +39,7 @@ ACTING = {
     "answer", "approve", "backup", "budget", "codec", "config check", "config migrate",
     "config schema", "demo", "fast-forward", "init",
     "pause", "priority", "proceed", "reject", "restore", "resume", "retry",
-    "revert", "rewind", "run", "schedule add", "schedule pause", "schedule remove",
+    "revert", "rewind", "rework", "run", "schedule add", "schedule pause", "schedule remove",
     "schedule resume", "schedule trigger", "simulate", "skip",
     "steer", "stop", "up",
 }  # fmt: skip

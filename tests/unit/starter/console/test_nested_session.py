@@ -26,6 +26,7 @@ ACTING = (
     ("answer", "s", "t", "x"),
     ("priority", "t", "1"),
     ("budget", "5"),
+    ("rework",),
     ("proceed",),
     ("pause",),
     ("resume",),

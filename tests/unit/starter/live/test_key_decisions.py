@@ -49,6 +49,7 @@ def asked(*about: str) -> Any:
         ("answer", asked("a", "c"), Selected(task="task a"), "answer", {"id": "a"}),
         ("skip", ONE, Selected(task="task c"), "skip_task", {"id": "c", "satisfies": False}),
         ("retry", ONE, Selected("stuck b", "task a"), "retry_task", {"id": "b", "notes": "x"}),
+        ("revert", ONE, Selected(task="task a"), "revert_task", {"id": "a", "reason": "x"}),
         ("steer", ONE, Selected(task="task a"), "steer_task", {"id": "a", "text": "x"}),
         ("pause", ONE, Selected(), "pause", {}),
         ("pause", PAUSED, Selected(), "resume", {}),
@@ -60,6 +61,26 @@ def test_a_key_decides_on_what_is_chosen_or_the_only_one_that_waits(
     sent, told = prompt(act, shown, selected, "me").decide(" x ")
     assert sent == name
     assert {**content, "by": "me"}.items() <= told.model_dump().items()
+
+
+@pytest.mark.parametrize(
+    ("typed", "turn", "attempt", "notes"),
+    [("3", 3, None, ""), (" 1:12  keep it short ", 12, 1, "keep it short")],
+)
+def test_a_rewind_names_a_turn_and_perhaps_an_attempt(
+    typed: str, turn: int, attempt: int | None, notes: str
+) -> None:
+    sent, told = prompt("rewind", ONE, Selected(task="task a"), "me").decide(typed)
+    found = told.model_dump()
+    assert (sent, found["id"]) == ("rewind_task", "a")
+    assert (found["turn"], found["attempt"], found["notes"]) == (turn, attempt, notes)
+
+
+@pytest.mark.parametrize("typed", ["back", "0", "1:", "-1", "1.5", "9" * 7])
+def test_what_names_no_turn_is_not_sent(typed: str) -> None:
+    asked = prompt("rewind", ONE, Selected(task="task a"), "me")
+    with pytest.raises(CommandError, match="is no turn: write 3, or 1:3 for attempt 1"):
+        asked.decide(typed)
 
 
 @pytest.mark.parametrize(

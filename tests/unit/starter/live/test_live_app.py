@@ -121,6 +121,44 @@ async def test_keys_act_on_the_chosen_task(key: str, typed: str, name: str) -> N
     assert [(n, c.model_dump()["id"]) for n, c in source.sent] == [(name, "a")]
 
 
+async def test_a_turn_that_is_none_is_asked_for_again_and_what_follows_is_told() -> None:
+    source = StandIn(READY)
+    source.follows = "task 'revert-a' takes back task 'a'"
+    app = app_of(source)
+    async with app.run_test(size=SMALL) as pilot:
+        await sees(app, pilot, "> developing")
+        await pilot.press("down", "b")
+        await sees(app, pilot, "Rewind task a to which turn?")
+        await pilot.press(*"soon", "enter")
+        await sees(app, pilot, "'soon' is no turn: write 3")
+        assert source.sent == []
+        await pilot.press("u", *"no", "enter")
+        await sees(app, pilot, "revert task: task 'revert-a' takes back task 'a'")
+
+
+async def test_an_edit_leaves_the_screen_and_its_result_is_told_in_the_next_one() -> None:
+    app = app_of(StandIn(READY))
+    async with app.run_test(size=SMALL) as pilot:
+        await sees(app, pilot, "changeset a")
+        await pilot.press("e")
+    assert (app.wants_edit, app.return_value) == (True, None)
+    again = LiveApp(StandIn(READY), "me@here", ["plan.yaml:3: no", "your text is kept"])
+    async with again.run_test(size=SMALL) as pilot:
+        await sees(again, pilot, "your text is kept")
+        await pilot.press("q")
+        await sees(again, pilot, "changeset a")
+
+
+@pytest.mark.parametrize("phase", [SessionPhase.PREPARING, SessionPhase.PLANNING])
+async def test_without_a_plan_there_is_nothing_to_edit(phase: SessionPhase) -> None:
+    app = app_of(StandIn(session(phase=phase)))
+    async with app.run_test(size=SMALL) as pilot:
+        await sees(app, pilot, "Nothing waits for you")
+        await pilot.press("e")
+        await sees(app, pilot, "has no plan yet")
+    assert not app.wants_edit
+
+
 async def test_who_decides_too_late_is_told_who_was_first() -> None:
     source = StandIn(READY)
     app = app_of(source)

@@ -19,8 +19,9 @@ from temporalio.service import RPCError, RPCStatusCode
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.input.session_options import say_choice
+from starter.sessions.ended_session import ended
 from starter.sessions.sent_decisions import decider
-from starter.sessions.session_client import Sessions, ended, make_id
+from starter.sessions.session_client import Sessions, make_id
 from starter.sessions.shown_session import SessionSummary
 from tests.unit.starter.shown import changeset, session, task
 from workflows.domain.changeset import ChangesetState

@@ -7,7 +7,7 @@ Answers are read in the background, one after another, so recording delays no ca
 import asyncio
 from typing import Self
 
-from activities.adapters.models.simulator.http_listener import Listening
+from activities.adapters.http_listener import Listening
 from activities.adapters.models.simulator.recording.captured_answer import Captured
 from activities.adapters.models.simulator.recording.recording_proxy import Asked, Proxy
 from activities.adapters.models.simulator.recording.transcript import Transcript

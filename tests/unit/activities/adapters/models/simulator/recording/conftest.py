@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from activities.adapters.models.simulator.http_listener import Listening
+from activities.adapters.http_listener import Listening
 from activities.adapters.models.simulator.recording.recording_proxy import Proxy
 from activities.adapters.models.simulator.recording.upstreams import Upstreams
 from activities.adapters.models.simulator.simulator_server import Simulator

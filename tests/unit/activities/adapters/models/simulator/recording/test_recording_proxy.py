@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from activities.adapters.models.simulator.http_listener import Listening
+from activities.adapters.http_listener import Listening
 from activities.adapters.models.simulator.recording.captured_answer import MOST_BYTES, Captured
 from activities.adapters.models.simulator.recording.recording_proxy import Asked, Proxy
 from activities.adapters.models.simulator.recording.upstreams import Destination, Upstreams

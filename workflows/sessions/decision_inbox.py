@@ -7,18 +7,21 @@ judges both, and nothing here changes the session's state.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from pydantic import JsonValue
 from temporalio import workflow
 from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 
+from workflows.domain.ids import SessionId
 from workflows.domain.session.decision import DecisionOutcome
-from workflows.domain.session.earlier_work import HostAnswer, HostQuestion, NotFound
+from workflows.domain.session.earlier_work import NotFound
+from workflows.domain.session.session_state import SessionState
 from workflows.policy.decision.decisions import ASKING, NAMES
 from workflows.policy.session.effects import Applied, Sent
 from workflows.policy.session.reported_events import QUESTION_ASKED
+from workflows.sessions.host_answers import host_answer
 
 REFUSED = "DecisionRefused"
 """The type of the failure with which an Update is refused."""
@@ -56,20 +59,20 @@ class DecisionInbox:
 
     def __init__(
         self,
+        session: SessionId,
         judge: Callable[[Sent], Applied],
-        answered: Callable[[str], DecisionOutcome | None],
-        ask_host: Callable[[HostQuestion], Awaitable[HostAnswer]],
+        state: Callable[[], SessionState],
     ) -> None:
         """Register a signal and an Update for each decision.
 
         Args:
+            session: the session's id.
             judge: returns what a decision would do now; must not change anything.
-            answered: returns the outcome of an Update that was taken up before, by its id.
-            ask_host: gets what a host must say before a decision can be taken up.
+            state: returns the session's state now.
         """
+        self._session = session
         self._judge = judge
-        self._answered = answered
-        self._ask_host = ask_host
+        self._state = state
         self._entries: list[Entry] = []
         self.has_answered = False
         """Whether a decision's handler has ended since the loop last looked."""
@@ -85,6 +88,16 @@ class DecisionInbox:
         """Remove and return the oldest decision; None if there is none."""
         return self._entries.pop(0) if self._entries else None
 
+    async def take_rest(self) -> AsyncIterator[Entry]:
+        """Remove and yield decisions, until no handler of one runs."""
+        while self._entries or not workflow.all_handlers_finished():
+            if (entry := self.take()) is not None:
+                yield entry
+                continue
+            await workflow.wait_condition(
+                lambda: bool(self._entries) or workflow.all_handlers_finished()
+            )
+
     def _register(self, name: str) -> None:
         # Each handler takes any number of inputs: a call with more inputs than that would fail the
         # workflow task for ever, and a signal cannot be taken out of a history.
@@ -93,14 +106,14 @@ class DecisionInbox:
             self.has_answered = True
 
         def validate(payload: JsonValue = None, *more: JsonValue) -> None:
-            if self._answered(_update_id()) is not None:
+            if self._answered() is not None:
                 return  # sent again, as after a continuation: repeat the first answer
             applied = self._judge(_sent(name, payload, more))
             if applied.refused:
                 raise _refusal(applied.refused)
 
         async def decide(payload: JsonValue = None, *more: JsonValue) -> DecisionOutcome:
-            known = self._answered(_update_id())
+            known = self._answered()
             if known is not None:
                 return known
             update_id = _update_id()
@@ -124,7 +137,12 @@ class DecisionInbox:
         judged = self._judge(sent)
         if judged.asks is None:
             return sent.with_found(NotFound(reason=judged.refused))
-        return sent.with_found(await self._ask_host(judged.asks))
+        prepared = self._state().prepared
+        return sent.with_found(await host_answer(self._session, prepared, judged.asks))
+
+    def _answered(self) -> DecisionOutcome | None:
+        """Return the outcome of the current Update if it was taken up before."""
+        return self._state().answered.get(_update_id())
 
     def _asked(self, payload: JsonValue = None, *more: JsonValue) -> None:
         """Record a question that an agent asks the person."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.adapters.models.retry_after import MAX_WAIT, parse_wait, retry_after
+from activities.text.retry_after import MAX_WAIT, parse_wait, retry_after
 
 NOW = datetime(2026, 11, 27, 12, 0, 0, tzinfo=UTC)
 

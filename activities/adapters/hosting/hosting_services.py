@@ -1,0 +1,64 @@
+"""The hosting services that a person allows, and the one that a repository is on."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from activities.adapters.hosting import gitea, github, gitlab
+from activities.adapters.hosting.hosting_http import HostingHttp
+from activities.adapters.hosting.hosting_tokens import read_token
+from activities.ports.hosting_entries import (
+    HostingEntry,
+    HostingService,
+    RemoteAddress,
+    services,
+)
+from activities.ports.hosting_port import HostingRefusedError, PullService
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncBaseTransport
+
+
+class HostingServices:
+    """What role `land` may speak to; see the port `Hosting`."""
+
+    def __init__(
+        self,
+        entries: Mapping[str, HostingEntry],
+        environment: Mapping[str, str],
+        wire: "AsyncBaseTransport | None" = None,
+    ) -> None:
+        """Take what the person allows, where tokens are, and another transport for tests."""
+        self._services = services(entries)
+        self._environment = environment
+        self._wire = wire
+
+    def allowed(self, address: RemoteAddress) -> HostingService:
+        """Return the service that a repository is on, if branches may be pushed to it."""
+        service = self._services.get(address.host)
+        if service is None or not service.may_push(address.repository):
+            entry = f"hosting: {{{address.host}: {{repositories: [{address.repository}]}}}}"
+            raise HostingRefusedError(
+                f"you do not allow pushes to {address.repository!r} on {address.host!r}; to allow "
+                f"them, put this line into your own configuration and start the workers again: "
+                f"`{entry}`"
+            )
+        return service
+
+    async def token(self, service: HostingService) -> str:
+        """Return the token of a service."""
+        return await read_token(service, self._environment)
+
+    def pulls(self, service: HostingService, repository: str) -> PullService:
+        """Return the pull requests of a repository."""
+        token = partial(self.token, service)
+        match service.api:
+            case "github":
+                http = HostingHttp(service, token, github.headers, self._wire)
+                return github.GitHubPulls(http, repository)
+            case "gitlab":
+                http = HostingHttp(service, token, gitlab.headers, self._wire)
+                return gitlab.GitLabPulls(http, repository)
+            case "gitea":
+                http = HostingHttp(service, token, gitea.headers, self._wire)
+                return gitea.GiteaPulls(http, repository)
