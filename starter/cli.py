@@ -26,6 +26,7 @@ from starter.commands.operating import (
     init_and_config,
     models_command,
     notify_command,
+    schedule_command,
     simulate,
     up,
 )
@@ -149,3 +150,4 @@ for _group in _GROUPS:
     for _command in _group:
         app.command()(outside_only(_command) if _command in _ACTING else _command)
 app.add_typer(init_and_config.config, name="config")
+app.add_typer(schedule_command.schedule, name="schedule")

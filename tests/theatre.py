@@ -81,7 +81,8 @@ class Theatre:
     async def act(self, inputs: Sequence[RawValue]) -> Any:
         """Let the session's world play any activity."""
         info = activity.info()
-        session = (info.workflow_id or "").split("/")[1]
+        # Temporal adds the time to the id of what a schedule starts.
+        session = (info.workflow_id or "").split("/")[1].partition("-")[0]
         contract = _BY_NAME[info.activity_type]
         given = activity.payload_converter().from_payload(inputs[0].payload, contract.request)
         beating = asyncio.create_task(_beat())

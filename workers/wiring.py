@@ -5,11 +5,12 @@ role does not need. Adapters are made here and passed to the activity classes; n
 
     role        queue                modules
     workflows   workflows            workflows: session, the four waves, agent, ledger,
-                                     notifier, pull requests
+                                     notifier, pull requests, schedules
     models      models               activities.model_calls
     host        host, host/<name>    activities: hosts, repository, worktrees, tools, gates,
                                      reviews, merging
-    land        land                 activities: repository, landing, notifications, pull_requests
+    land        land                 activities: repository, landing, notifications, pull_requests,
+                                     schedules
 """
 
 import os
@@ -60,6 +61,8 @@ def _workflows() -> Sequence[type]:
     from workflows.merge_wave import MergeWave
     from workflows.notifications.notifier import SessionNotifier
     from workflows.plan_wave import PlanWave
+    from workflows.schedules.repository_turn import RepositoryTurn
+    from workflows.schedules.scheduled_run import ScheduledRun
     from workflows.session import SessionWorkflow
     from workflows.validate_wave import ValidateWave
 
@@ -73,6 +76,8 @@ def _workflows() -> Sequence[type]:
         SessionLedger,
         SessionNotifier,
         PullRequests,
+        ScheduledRun,
+        RepositoryTurn,
     )
 
 
@@ -141,7 +146,9 @@ def _land(settings: Settings) -> Sequence[Activity]:
     from activities.adapters.git.user.branch_landing import GitUserRepository
     from activities.base_import import ExportActivities
     from activities.land.landing import LandingActivities
+    from activities.land.scheduled_sessions import ScheduleActivities
     from workers.hosting.host_wiring import FailPoint, git_program, own_places, person_of
+    from workers.hosting.scheduled_requests import make_session
 
     repository = GitUserRepository(Git(git_program()), person_of(os.environ))
     store = LocalStore(settings.store_dir)
@@ -149,8 +156,9 @@ def _land(settings: Settings) -> Sequence[Activity]:
     exports = ExportActivities(repository, store, own_places(settings), fail_point)
     landing = LandingActivities(repository, store, fail_point)
     messages, pulls = _notifications(fail_point), _pull_requests(settings, repository, fail_point)
+    schedules = ScheduleActivities(make_session)
     landed = (exports.export, exports.send, landing.deliver)
-    return (*landed, messages.find, messages.send, pulls.publish, pulls.look)
+    return (*landed, messages.find, messages.send, pulls.publish, pulls.look, schedules.make)
 
 
 def _notifications(fail_point: Callable[[str], None]) -> "NotificationActivities":

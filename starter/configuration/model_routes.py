@@ -81,6 +81,12 @@ def _key_variables(offer: _Offer) -> tuple[str, ...]:
     return (*offer.keys, *(f"{offer.keys[0]}{way}" for way in _WAYS))
 
 
+def given_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names of the variables that give keys of built-in providers."""
+    named = (name for offer in _OFFERS for name in _key_variables(offer))
+    return tuple(name for name in named if environment.get(name, "").strip())
+
+
 def key_names(provider: str, entries: ProviderEntries = _NO_ENTRIES) -> tuple[str, ...]:
     """Return the environment variables that hold a provider's key; some need none."""
     if (entry := entries.get(provider)) is not None and entry.key:

@@ -94,10 +94,10 @@ class Sessions:
         await self._client.start_workflow(
             WORKFLOW,
             request,
-            id=f"{PREFIX}{request.session}",
+            id=request.workflow_id,
             task_queue=queues.WORKFLOWS,
-            memo={"goal": request.goal[:200], "repository": request.repository},
-            static_summary=" ".join(request.goal.split())[:200],
+            memo=request.memo,
+            static_summary=request.summary,
         )
 
     async def list(self, limit: int, *, is_open: bool = False) -> list[SessionSummary]:

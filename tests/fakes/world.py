@@ -80,6 +80,7 @@ from workflows.domain.agent.model_values import ModelFacts, Prices, Role, Usage
 from workflows.domain.gate import GateReport, GateResult, GateSpec
 from workflows.domain.ids import Commit, Digest, Tree
 from workflows.domain.repository import Base
+from workflows.domain.session.scheduled_goal import ScheduledGoal, SessionMaking
 from workflows.domain.session.session_state import ResolvedRoutes
 from workflows.domain.verdict import EvidencePlace
 
@@ -160,6 +161,9 @@ GATES = (GateSpec(name="tests", argv=("true",)),)
 
 class World:
     """What happens outside of the workflows: scripted before, inspected after."""
+
+    scheduled: SessionMaking | None = None
+    """What a schedule of this world's name is to start."""
 
     def __init__(self, plan: dict[str, Any], usd_per_call: Decimal = Decimal(0)) -> None:
         self.plan = plan
@@ -361,6 +365,10 @@ class World:
         self.spent += self.usd
         return answered(request, *self.script(request), cost_usd=self.usd)
 
+    async def make_session(self, goal: ScheduledGoal) -> SessionMaking:
+        assert self.scheduled is not None, f"nothing is scheduled by {goal.name!r}"
+        return self.scheduled
+
     def activities(self) -> Mapping[str, Callable[[Any], Awaitable[Any]]]:
         """Return every fake by the name of its contract."""
         return {
@@ -369,6 +377,7 @@ class World:
             land_contracts.DELIVER_BRANCH.name: self.deliver,
             land_contracts.FIND_TARGETS.name: self.messages.find,
             land_contracts.SEND_NOTIFICATION.name: self.messages.send,
+            land_contracts.MAKE_SESSION.name: self.make_session,
             hosting_contracts.PUBLISH_PULL.name: self.hosting.publish,
             hosting_contracts.LOOK_AT_PULL.name: self.hosting.look,
             host_contracts.CLAIM_HOST.name: self.claim,

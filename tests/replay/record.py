@@ -58,7 +58,10 @@ async def _record(client: Client, scenario: scenarios.Scenario, seen: set[tuple[
     name = getattr(scenario, "__name__", "scenario")
     folder = HISTORIES / name
     folder.mkdir(parents=True)
-    query = f"WorkflowId = '{session}' OR WorkflowId STARTS_WITH '{session}/'"
+    query = (
+        f"WorkflowId = '{session}' OR WorkflowId STARTS_WITH '{session}/' "
+        "OR WorkflowType = 'ScheduledRun' OR WorkflowType = 'RepositoryTurn'"
+    )
     found = [each async for each in client.list_workflows(query)]
     for each in sorted(found, key=lambda one: (one.id, one.start_time)):
         history = await client.get_workflow_handle(each.id, run_id=each.run_id).fetch_history()

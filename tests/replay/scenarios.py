@@ -12,14 +12,16 @@ from typing import Any
 from temporalio.service import RPCError
 
 from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
-from tests.theatre import Playing, Theatre
+from tests.theatre import Playing, Theatre, request
 from tests.waiting import ends, until
+from workflows import queues
 from workflows.contracts.merging_contracts import MergeCommits, MergeConflict
 from workflows.contracts.model_contracts import CallModel
 from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role
 from workflows.domain.gate import GateSpec
 from workflows.domain.session.notification import NotificationKind
+from workflows.domain.session.scheduled_goal import ScheduledGoal, SessionMade
 from workflows.domain.session.session_config import Approvals, Pacing
 from workflows.domain.session.session_values import SessionView
 
@@ -176,6 +178,18 @@ async def told(theatre: Theatre) -> str:
         return session.handle.id
 
 
+async def scheduled(theatre: Theatre) -> str:
+    """A schedule fires, and its session runs to the end."""
+    world, wanted = World(planned({"id": "a"})), request()
+    world.scheduled = SessionMade(request=wanted)
+    theatre.worlds |= {"nightly": world, wanted.session: world}
+    goal = ScheduledGoal(name="nightly", goal=wanted.goal, repository=wanted.repository)
+    await theatre.client.execute_workflow(
+        "ScheduledRun", goal, id="schedule/nightly", task_queue=queues.WORKFLOWS
+    )
+    return wanted.workflow_id
+
+
 SCENARIOS: tuple[Scenario, ...] = (
     wave,
     flow,
@@ -186,6 +200,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     stopped,
     told,
     proposed,
+    scheduled,
 )
 """On the server as it is."""
 

@@ -70,6 +70,7 @@ OTHERS_OPTIONS = {
     "--kills", "--seeds", "--repeats", "--turns", "--details", "--plot",  # benchmarks
     "--fingerprints-only",  # scripts/record_histories
     "--enable-auto-tool-choice", "--tool-call-parser", "--enable-prompt-tokens-details",  # vllm
+    "--wall-clock", "--artifacts",  # scripts/nightly
     "--only", "--packages",  # scripts/strangers, scripts/foreign_clients
     "--allowed",  # claude --allowedTools
     "--coverage",  # scripts/fuzz

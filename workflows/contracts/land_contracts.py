@@ -10,6 +10,7 @@ from workflows.contracts.contract import HEARTBEAT, PATIENT, Contract, retry
 from workflows.domain.ids import Commit, Digest, SessionId
 from workflows.domain.repository import Base
 from workflows.domain.session.notification import Notification, TargetName
+from workflows.domain.session.scheduled_goal import ScheduledGoal, SessionMaking
 from workflows.domain.session.session_config import WorktreeConfig
 
 
@@ -148,6 +149,15 @@ SEND_NOTIFICATION = Contract[SendNotification, NotificationSent](
     "notifications.send",
     SendNotification,
     NotificationSent,
+    queues.LAND,
+    timedelta(minutes=5),
+    retry(PATIENT),
+    HEARTBEAT,
+)
+MAKE_SESSION = Contract[ScheduledGoal, SessionMaking](
+    "schedules.make",
+    ScheduledGoal,
+    SessionMaking,
     queues.LAND,
     timedelta(minutes=5),
     retry(PATIENT),

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,43 +13,25 @@ from starter.console.exit_codes import ExitCode
 from starter.console.program_name import program
 from starter.console.terminal import command, write
 from starter.input.session_options import LinesOption
+from starter.input.session_request import RunOptions, make_request, settings_for
 
 if TYPE_CHECKING:
     from temporalio.client import Client
 
-    from starter.configuration.effective_configuration import Configuration
-    from starter.configuration.layers import Sources
     from starter.follow.interrupted_start import Beginning
     from starter.follow.watching import Watch
-    from starter.machine.repository_look import Repository
     from workers.server.supervisor import Supervisor
     from workers.settings import Settings
     from workflows.domain.session.session_values import SessionRequest
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """What a person typed after `run`."""
-
-    goal: str | None = None
-    repo: Path = Path()
-    config: Path | None = None
-    base: str | None = None
-    pacing: str | None = None
-    auto_approve: bool = False
-    playbook: Path | None = None
-    file: Path | None = None
-    plan: Path | None = None
-    budget: str | None = None
-    decisions: Path | None = None
-    json: bool = False
-    allow_unjudged_base: bool = False
 
 
 _Goal = Annotated[
     str | None, typer.Argument(help="What you want, in a sentence or a page; `-` reads stdin.")
 ]
 _File = Annotated[Path | None, typer.Option(help="Read the goal from this file.")]
+_Issue = Annotated[
+    Path | None, typer.Option(help="Read the goal from an issue in a Markdown file.")
+]
 _Plan = Annotated[
     Path | None,
     typer.Option(help="Use your own plan (YAML or JSON); no planner is asked or paid."),
@@ -97,6 +78,7 @@ async def run(  # noqa: PLR0913 (one parameter for each thing that a person may 
     goal: _Goal = None,
     *,
     file: _File = None,
+    issue: _Issue = None,
     plan: _Plan = None,
     repo: _Repo = Path(),
     config: _Config = None,
@@ -129,6 +111,7 @@ async def run(  # noqa: PLR0913 (one parameter for each thing that a person may 
         decisions,
         json,
         allow_unjudged_base,
+        issue,
     )
     _check_combination(options, detach=detach, dry_run=dry_run)
     if dry_run:
@@ -156,8 +139,8 @@ async def _dry_run(options: RunOptions) -> ExitCode:
     from starter.machine import repository_look
     from starter.views import plan_words, session_words
 
-    repository, request, configuration = await _request(options)
-    _settings(options, configuration, repository.root)
+    repository, request, configuration = await make_request(options, os.environ)
+    settings_for(options, configuration, repository.root)
     gates = request.config.gates
     if gates is None:
         names = [f"{name}, detected" for name in await repository_look.gates(repository)]
@@ -175,8 +158,8 @@ async def _detached(options: RunOptions, beginning: "Beginning") -> ExitCode:
     from starter.machine import engine
     from starter.views import safety_labels, session_words
 
-    repository, request, configuration = await _request(options)
-    settings = _settings(options, configuration, repository.root)
+    repository, request, configuration = await make_request(options, os.environ)
+    settings = settings_for(options, configuration, repository.root)
     engine.check_workers(settings, request)
     if not await _is_served_elsewhere(settings):
         _check_sandbox(settings)
@@ -195,8 +178,8 @@ async def _run(options: RunOptions, beginning: "Beginning", *, patient: bool) ->
     from starter.machine import engine
     from starter.views import worker_words
 
-    repository, request, configuration = await _request(options)
-    settings = _settings(options, configuration, repository.root)
+    repository, request, configuration = await make_request(options, os.environ)
+    settings = settings_for(options, configuration, repository.root)
     engine.check_workers(settings, request)
     async with contextlib.AsyncExitStack() as stack:
         supervisor: Supervisor | None = None
@@ -282,113 +265,6 @@ async def _start(
         return
     server = None if settings.has_external_server else read_server_file(settings)
     write(session_words.started(request.session, program(), server.ui if server else None))
-
-
-async def _request(
-    options: RunOptions,
-) -> "tuple[Repository, SessionRequest, Configuration]":
-    from starter.configuration.effective_configuration import load_configuration
-    from starter.input.plan_files import read_goal_and_plan
-    from starter.input.yaml_files import check_playbook
-    from starter.machine import repository_look
-    from starter.machine.own_settings import read_settings
-    from starter.sessions.sent_decisions import decider
-    from starter.sessions.short_ids import make_id
-    from workflows.domain.session.session_values import SessionRequest
-
-    goal, plan = await read_goal_and_plan(options.goal, options.file, options.plan)
-    if options.playbook is not None:
-        check_playbook(options.playbook)
-    repository = await repository_look.examine(options.repo.absolute(), options.base)
-    found = sources(options, repository.root, read_settings())
-    configuration = load_configuration(found, os.environ)
-    await repository_look.check_copies(repository.root, configuration.session.worktree)
-    request = SessionRequest(
-        session=make_id(),
-        goal=goal,
-        repository=str(repository.root),
-        base=options.base,
-        config=configuration.session,
-        plan=plan,
-        plan_by=decider() if plan else "",
-    )
-    return repository, request, configuration
-
-
-def sources(options: RunOptions, root: Path | None, settings: "Settings") -> "Sources":
-    """Return where the settings of a session are looked for.
-
-    Args:
-        options: what was typed.
-        root: the repository's; None where there is none.
-        settings: of this process; they may describe providers.
-    """
-    from starter.configuration.layers import Sources
-    from workers.own_file import user_file
-
-    by = {"pacing": "--pacing", "budget.stop_usd": "--budget"}
-    if options.auto_approve:
-        decided = ("approvals.plan", "approvals.changeset", "approvals.questions", "on_cap")
-        by |= dict.fromkeys(decided, "--auto-approve")
-    if options.allow_unjudged_base:
-        by["approvals.unjudged_base"] = "--allow-unjudged-base"
-    if options.decisions is not None:
-        by["on_cap"] = "--decisions"
-    return Sources(
-        user=user_file(),
-        repository=root,
-        config=options.config,
-        flags=_flags(options),
-        options=by,
-        playbook=options.playbook is not None,
-        providers=settings.providers,
-    )
-
-
-def _flags(options: RunOptions) -> dict[str, object]:
-    flags: dict[str, object] = {}
-    if options.pacing is not None:
-        flags["pacing"] = options.pacing
-    if options.auto_approve:
-        flags |= {
-            "approvals.plan": "auto",
-            "approvals.changeset": "auto_if_green",
-            "approvals.questions": "auto",
-            # No one watches: a pause at the cap would wait for ever.
-            "on_cap": "stop",
-        }
-    if options.allow_unjudged_base:
-        flags["approvals.unjudged_base"] = "allow"
-    if options.budget is not None:
-        from starter.input.typed_amounts import read_amount
-
-        flags["budget.stop_usd"] = read_amount(options.budget)
-    if options.decisions is not None:
-        from starter.input.yaml_files import read_decisions
-
-        decided = read_decisions(options.decisions)
-        is_plain = decided.cap == "stop" and decided.raise_cap_to_usd is None
-        # What is to be raised has to pause first; the file's own word comes after that.
-        flags["on_cap"] = "stop" if is_plain else "pause"
-    return flags
-
-
-def _settings(options: RunOptions, configuration: "Configuration", root: Path) -> "Settings":
-    from starter.machine.own_environment.toolchain_look import check_toolchains
-    from starter.machine.own_settings import read_settings, with_own_registries, with_own_toolchains
-
-    settings = read_settings().evolve(providers=configuration.providers)
-    settings = settings.evolve(hosting={**configuration.hosting, **settings.hosting})
-    if options.playbook is not None:
-        # Two ways to write one path are one playbook.
-        settings = settings.evolve(playbook=options.playbook.resolve())
-    if configuration.session.sandbox == "none":
-        settings = settings.evolve(sandbox="none")
-    wanted = configuration.session.environment.places
-    if not settings.has_external_server:  # else its workers may be on another machine
-        check_toolchains(wanted, settings, root)
-    told = with_own_registries(settings, configuration.session.environment.access)
-    return with_own_toolchains(told, wanted)
 
 
 def _check_sandbox(settings: "Settings") -> None:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from starter.commands.deciding import run
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.program_name import program
 from starter.console.terminal import command, shown, write
 from starter.input.session_options import JsonOption
+from starter.input.session_request import RunOptions, sources
 
 if TYPE_CHECKING:
     from starter.configuration.initial_configuration import Findings
@@ -96,7 +96,7 @@ async def show(  # noqa: PLR0913 (the options of `run` that say settings)
     from starter.configuration import shown_configuration
     from starter.console import json_output
 
-    options = run.RunOptions(
+    options = RunOptions(
         repo=repo,
         config=config,
         pacing=pacing,
@@ -118,7 +118,7 @@ async def check(file: FileArgument = None, *, repo: RepoOption = Path()) -> Exit
     """Check FILE, or the configuration that applies here."""
     from starter.configuration import effective_configuration
 
-    layers = await _layers(run.RunOptions(repo=repo)) if file is None else await _layers_of(file)
+    layers = await _layers(RunOptions(repo=repo)) if file is None else await _layers_of(file)
     settled = effective_configuration.settle(layers, os.environ)
     await _check_copies(repo if file is None else file, settled.values)
     if not layers:
@@ -216,7 +216,7 @@ def _next(root: Path) -> list[str]:
 # --- config ---------------------------------------------------------------------------------------
 
 
-async def _layers(options: run.RunOptions) -> "tuple[Layer, ...]":
+async def _layers(options: RunOptions) -> "tuple[Layer, ...]":
     from starter.configuration.layers import read_layers
     from starter.machine import repository_look
     from starter.machine.own_settings import settings_as_they_are
@@ -224,7 +224,7 @@ async def _layers(options: run.RunOptions) -> "tuple[Layer, ...]":
     root = await repository_look.find_root(options.repo)
     if root is None and options.repo != Path():
         raise CommandError(f"{str(options.repo)!r} is not in a git repository; --repo names one")
-    return read_layers(run.sources(options, root, settings_as_they_are()))
+    return read_layers(sources(options, root, settings_as_they_are()))
 
 
 async def _layers_of(file: Path) -> "tuple[Layer, ...]":
@@ -238,7 +238,7 @@ async def _layers_of(file: Path) -> "tuple[Layer, ...]":
         root = await repository_look.find_root(file.parent)
         own = None if root is None else root / FILE_NAME
         if own is not None and own.exists() and file.samefile(own):  # noqa: ASYNC240 (two)
-            return await _layers(run.RunOptions(repo=own.parent))
+            return await _layers(RunOptions(repo=own.parent))
     known = with_own_providers(settings_as_they_are()).providers
     return (read_layer(file, "config", known),)
 

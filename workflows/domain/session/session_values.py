@@ -46,6 +46,21 @@ class SessionRequest(BaseModel, frozen=True, extra="forbid"):
         """The workflow id of the session's ledger."""
         return f"session/{self.session}/ledger"
 
+    @property
+    def workflow_id(self) -> str:
+        """The workflow id of the session."""
+        return f"session/{self.session}"
+
+    @property
+    def memo(self) -> dict[str, str]:
+        """What lists of sessions show, as the memo of the session's workflow."""
+        return {"goal": self.goal[:200], "repository": self.repository}
+
+    @property
+    def summary(self) -> str:
+        """What the Web UI shows."""
+        return " ".join(self.goal.split())[:200]
+
     def continued(self, state: SessionState) -> Self:
         """Return the request that starts the next run."""
         return evolve(self, {"carried": state})

@@ -31,6 +31,7 @@ READING = {
     "models": (),
     "cleanup": ("--dry-run",),
     "notify": (),
+    "schedule list": (),
     "config show": (),
 }
 """Each with arguments that are right."""
@@ -38,7 +39,8 @@ ACTING = {
     "answer", "approve", "backup", "budget", "codec", "config check", "config migrate",
     "config schema", "demo", "fast-forward", "init",
     "pause", "priority", "proceed", "reject", "restore", "resume", "retry",
-    "revert", "rewind", "rework", "run", "simulate", "skip",
+    "revert", "rewind", "rework", "run", "schedule add", "schedule pause", "schedule remove",
+    "schedule resume", "schedule trigger", "simulate", "skip",
     "steer", "stop", "up",
 }  # fmt: skip
 
@@ -81,7 +83,7 @@ def test_a_wrong_option_is_answered_by_a_document(tmp_path: Path, command: str) 
     "command", sorted(READING.keys() - {"config show", "doctor", "models", "notify"})
 )
 def test_without_a_server_the_document_says_so(tmp_path: Path, command: str) -> None:
-    code, document = answered(tmp_path, command, *READING[command], "--json")
+    code, document = answered(tmp_path, *command.split(), *READING[command], "--json")
     assert code == ExitCode.UNAVAILABLE
     assert document["error"]["kind"] == "unavailable"
     assert "`blueflame up --detach` starts" in document["error"]["message"]

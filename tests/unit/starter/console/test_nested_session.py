@@ -36,6 +36,11 @@ ACTING = (
     ("models", "test"),
     ("notify", "--test"),
     ("replay", "--adopt"),
+    ("schedule", "add", "x", "y", "--cron", "@daily"),
+    ("schedule", "trigger", "x"),
+    ("schedule", "pause", "x"),
+    ("schedule", "resume", "x"),
+    ("schedule", "remove", "x"),
     ("cleanup",),
     ("backup", "x"),
     ("restore", "x"),
@@ -57,6 +62,7 @@ LOOKING = (
     ("task", "t"),
     ("diff",),
     ("watch",),
+    ("schedule", "list"),
 )
 
 

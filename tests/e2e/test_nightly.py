@@ -1,0 +1,141 @@
+"""`scripts/nightly` with the bundled server and a scripted model, as CI and cron run it."""
+
+import json
+import subprocess
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from starter.console.exit_codes import ExitCode
+from tests.e2e.processes import ROOT, blueflame, ended, environment, kill, repository, until
+from tests.waiting import PATIENCE, shell_until, text_of
+from workers.server.supervisor import read_state
+from workers.settings import Settings
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(600)]
+
+GREETING = ROOT / "examples" / "greeting" / "playbook.yaml"
+GATES = """
+version: 1
+gates:
+  there: {run: test -e README}
+"""
+
+
+def waiting_playbook(folder: Path, seconds: int) -> Path:
+    """Return a playbook whose developer waits for at least so long, before it does its work."""
+    made, write, text = folder / "waits.yaml", "          - write:", GREETING.read_text()
+    assert write in text
+    command = json.dumps(f"({shell_until('never', seconds=seconds)}) || true")
+    made.write_text(text.replace(write, f"          - bash: {{command: {command}}}\n{write}"))
+    return made
+
+
+class Nights:
+    """One clone, one repository and one data directory, over several nights."""
+
+    def __init__(self, folder: Path) -> None:
+        self.settings = Settings(data_dir=folder / "data", temporal_port=0, ui_port=0)
+        self.repo = repository(folder / "repo", {"README": "x\n", "blueflame.yaml": GATES})
+        self.artifacts = folder / "artifacts"
+        self.variables = environment(self.settings, XDG_CONFIG_HOME=str(folder / "config"))
+
+    def command(self, *options: str, playbook: Path = GREETING) -> tuple[str, ...]:
+        """Return the command of a night."""
+        places = ("--repo", str(self.repo), "--artifacts", str(self.artifacts))
+        script = str(ROOT / "scripts" / "nightly")
+        return (script, "Greet the world", *places, "--playbook", str(playbook), *options)
+
+    def night(self, *options: str, playbook: Path = GREETING) -> "subprocess.CompletedProcess[str]":
+        """Run a whole night."""
+        return ended(self.command(*options, playbook=playbook), self.variables)
+
+    def status(self) -> dict[str, object]:
+        """Return the session's status, as the night left it."""
+        return json.loads((self.artifacts / "status.json").read_text())
+
+
+@pytest.fixture
+def nights(tmp_path: Path) -> Generator[Nights]:
+    made = Nights(tmp_path)
+    yield made
+    blueflame(made.settings, "up", "--stop")
+
+
+def check_two_nights_with_a_kill(nights: Nights, log: Path) -> None:
+    """Kill the first night with its server; the second continues it, and the third starts another.
+
+    The work of a night can be taken from its artifacts alone.
+    """
+    # So that the session does not end before the second night looks for it.
+    waits = waiting_playbook(log.parent, seconds=20)
+    with log.open("wb") as out:
+        first = subprocess.Popen(
+            nights.command(playbook=waits),
+            env=nights.variables,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+        until(lambda: "started session" in text_of(log), "a session", seen=lambda: text_of(log))
+        supervisor = read_state(nights.settings)
+        kill(first.pid)
+        first.wait()
+    assert supervisor is not None
+    kill(supervisor.pid)
+    session = text_of(log).partition("started session ")[2].split()[0]
+
+    second = nights.night(playbook=waits)
+    assert second.returncode == ExitCode.COMPLETE, second.stdout + second.stderr
+    assert f"continues session {session}" in second.stdout
+    assert "nightly: exit code 0" in second.stdout
+    assert read_state(nights.settings) is None, "it ends the server that it started"
+    check_artifacts(nights, session)
+
+    third = nights.night("--budget", "1")
+    assert third.returncode == ExitCode.COMPLETE, third.stdout + third.stderr
+    assert "started session" in third.stdout
+    assert nights.status()["session"] != session
+
+
+def check_artifacts(nights: Nights, session: str) -> None:
+    """Take the night's commits into a fresh clone, by its bundle and by its patch."""
+    status, found = nights.status(), nights.artifacts
+    assert (status["session"], status["outcome"]) == (session, "complete")
+    assert "Greet the world" in (found / "report.html").read_text()
+    assert "greeting.txt" in (found / "session.log").read_text()
+    assert session in (found / "watch.log").read_text()
+    for way in (("pull", "-q", "--ff-only", str(found / "work.bundle"), str(status["branch"])),
+                ("-c", "user.name=t", "-c", "user.email=t@example.invalid", "am", "-q",
+                 str(found / "work.patch"))):  # fmt: skip
+        clone = nights.repo.parent / way[0].replace("-c", "am")
+        subprocess.run(["git", "clone", "-q", str(nights.repo), str(clone)], check=True)
+        subprocess.run(["git", *way], cwd=clone, check=True)
+        assert (clone / "greeting.txt").read_text() == "Hello, world\n"
+
+
+def test_a_killed_night_is_continued_by_the_next(nights: Nights, tmp_path: Path) -> None:
+    check_two_nights_with_a_kill(nights, tmp_path / "first.log")
+
+
+@pytest.mark.root
+def test_a_killed_night_of_root_is_continued_by_the_next(nights: Nights, tmp_path: Path) -> None:
+    check_two_nights_with_a_kill(nights, tmp_path / "first.log")
+
+
+def test_a_session_whose_time_is_over_is_stopped_and_reported(
+    nights: Nights, tmp_path: Path
+) -> None:
+    waits = waiting_playbook(tmp_path, seconds=int(PATIENCE))
+    night = nights.night("--wall-clock", "1s", "--", "--pacing", "flow", playbook=waits)
+    assert night.returncode == ExitCode.STOPPED, night.stdout + night.stderr
+    assert nights.status()["outcome"] == "stopped"
+    assert (nights.artifacts / "report.html").exists()
+    assert not (nights.artifacts / "work.bundle").exists()
+
+
+def test_a_session_that_is_refused_leaves_no_server_behind(nights: Nights) -> None:
+    night = nights.night("--", "--base", "gone")
+    assert night.returncode == ExitCode.USAGE
+    assert "gone" in night.stderr
+    assert read_state(nights.settings) is None

@@ -1,0 +1,68 @@
+"""What a schedule starts when it fires, and why it starts nothing."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from starter.scheduled_request import options_of
+from tests.e2e.processes import CONFIGURATION, ROOT, environment, repository
+from workers.settings import Settings
+from workflows.domain.session.scheduled_goal import ScheduledGoal
+
+
+def answered(tmp_path: Path, goal: ScheduledGoal) -> "subprocess.CompletedProcess[str]":
+    """Ask as a worker of role `land` does; no server runs."""
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "starter.scheduled_request"],
+        input=goal.model_dump_json(),
+        env=environment(Settings(data_dir=tmp_path / "data"), XDG_CONFIG_HOME=str(tmp_path)),
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+
+def test_what_a_person_must_correct_is_an_answer(tmp_path: Path) -> None:
+    goal = ScheduledGoal(name="n", goal="x", repository=str(tmp_path / "gone"))
+    ran = answered(tmp_path, goal)
+    assert ran.returncode == 0, ran.stderr
+    said = json.loads(ran.stdout)
+    assert said["kind"] == "refused"
+    assert "gone" in said["reason"]
+
+
+@pytest.mark.parametrize("keys", [(), ("ANTHROPIC_API_KEY",)])
+def test_default_models_follow_from_the_names_of_the_keys(
+    tmp_path: Path, keys: tuple[str, ...]
+) -> None:
+    goal = ScheduledGoal(
+        name="n", goal="x", repository=str(repository(tmp_path / "r", {"a": "b"})), keys=keys
+    )
+    ran = answered(tmp_path, goal)
+    if keys:  # it gets as far as the server, which may come back: the activity is tried again
+        assert ran.returncode != 0
+        assert "Temporal server was started here yet" in ran.stderr
+    else:
+        assert json.loads(ran.stdout)["kind"] == "refused"
+        assert "models" in json.loads(ran.stdout)["reason"]
+
+
+def test_the_configuration_is_read_when_the_schedule_fires(tmp_path: Path) -> None:
+    config = tmp_path / "c.yaml"
+    config.write_text(CONFIGURATION + "nonsense: 1\n")
+    repo = repository(tmp_path / "r", {"a": "b"})
+    goal = ScheduledGoal(name="n", goal="x", repository=str(repo), config=str(config))
+    said = json.loads(answered(tmp_path, goal).stdout)
+    assert said["kind"] == "refused"
+    assert "nonsense" in said["reason"]
+
+
+def test_a_goal_is_never_read_from_the_standard_input() -> None:
+    goal = ScheduledGoal(name="n", goal="-", repository="/r", budget="3", auto_approve=True)
+    options = options_of(goal)
+    assert options.goal != "-"
+    assert (options.budget, options.auto_approve, options.config) == ("3", True, None)

@@ -1,0 +1,148 @@
+"""Schedules on the real server: they fire at their time, and never overlap on one repository."""
+
+import uuid
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from starter.console.command_errors import CommandError
+from starter.sessions.schedules import Schedules, ShownSchedule
+from starter.sessions.session_client import Sessions
+from tests.fakes.world import World, planned
+from tests.theatre import ASK, Theatre, request
+from tests.waiting import ends, until
+from workflows.domain.session.scheduled_goal import ScheduledGoal, SessionMade, SessionNotMade
+from workflows.domain.session.session_values import SessionRequest
+from workflows.schedules.repository_turn import turn_id
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+EACH_SECOND = "* * * * * * *"
+NEVER = "0 0 30 2 *"
+
+
+class Scheduling:
+    """The schedules of one test; all are removed at its end."""
+
+    def __init__(self, theatre: Theatre) -> None:
+        self.theatre = theatre
+        self.schedules = Schedules(theatre.client)
+        self.names: list[str] = []
+
+    async def add(self, cron: str, scheduled: SessionMade | SessionNotMade) -> str:
+        """Add a schedule that is to start this."""
+        name = uuid.uuid4().hex[:10]
+        world = World(planned({"id": "a"}))
+        world.scheduled = scheduled
+        self.theatre.worlds[name] = world
+        if isinstance(scheduled, SessionMade):
+            self.theatre.worlds[scheduled.request.session] = world
+        goal = ScheduledGoal(name=name, goal="a goal", repository="/r")
+        await self.schedules.add(goal, cron, "UTC")
+        self.names.append(name)
+        return name
+
+    async def until_last(self, name: str, kind: str) -> ShownSchedule:
+        """Wait until the schedule has fired, with this outcome."""
+        shown: list[ShownSchedule] = []
+
+        async def is_there() -> bool:
+            shown[:] = [await self.schedules.show(name)]
+            return shown[0].last == kind
+
+        await until(is_there, f"a firing that is {kind!r}", seen=lambda: shown)
+        return shown[0]
+
+
+@pytest.fixture
+async def scheduling(theatre: Theatre) -> AsyncGenerator[Scheduling]:
+    made = Scheduling(theatre)
+    yield made
+    for name in made.names:
+        await made.schedules.remove(name)
+
+
+def waiting_request() -> SessionRequest:
+    """Return the request of a session that waits for approval, on a repository of its own."""
+    wanted = request(approvals=ASK)
+    return SessionRequest.model_validate({**dict(wanted), "repository": f"/{wanted.session}"})
+
+
+async def stop(theatre: Theatre, wanted: SessionRequest) -> None:
+    """Stop the session, and wait until its repository is free."""
+    handle = theatre.client.get_workflow_handle(wanted.workflow_id)
+    await handle.signal("stop", {})
+    turn = theatre.client.get_workflow_handle(turn_id(wanted.repository))
+    assert await ends(turn.result(), "the end of the repository's turn") == "stopped"
+
+
+async def test_a_schedule_fires_by_itself_once_and_not_again_while_its_session_is_open(
+    scheduling: Scheduling,
+) -> None:
+    wanted = waiting_request()
+    name = await scheduling.add(EACH_SECOND, SessionMade(request=wanted))
+    shown = await scheduling.until_last(name, "started")
+    assert shown.last_session == wanted.session
+    assert (shown.cron, shown.time_zone, shown.goal) == (EACH_SECOND, "UTC", "a goal")
+
+    async def was_skipped() -> bool:
+        return (await scheduling.schedules.show(name)).skipped_overlaps >= 2
+
+    await until(was_skipped, "two times at which it did not fire")
+    with pytest.raises(CommandError, match=rf"session '{wanted.session}' is still open"):
+        await scheduling.schedules.trigger(name)
+    await scheduling.schedules.pause(name)
+    assert (await scheduling.schedules.show(name)).next_at is None
+    assert (await scheduling.schedules.show(name)).last_session == wanted.session
+    # It is listed like any other session.
+    assert (await Sessions(scheduling.theatre.client).find(wanted.session[:8])).open_sessions >= 1
+    await stop(scheduling.theatre, wanted)
+
+
+async def test_two_schedules_of_one_repository_do_not_overlap(scheduling: Scheduling) -> None:
+    wanted = waiting_request()
+    also = SessionRequest.model_validate({**dict(wanted), "session": uuid.uuid4().hex[:10]})
+    first = await scheduling.add(NEVER, SessionMade(request=wanted))
+    second = await scheduling.add(NEVER, SessionMade(request=also))
+    await scheduling.schedules.trigger(first)
+    await scheduling.until_last(first, "started")
+    await scheduling.schedules.trigger(second)
+    shown = await scheduling.until_last(second, "skipped")
+    assert shown.last_reason == f"another schedule's session is open on {wanted.repository!r}"
+
+    await stop(scheduling.theatre, wanted)
+    await scheduling.schedules.trigger(second)
+    await scheduling.until_last(second, "started")
+    await stop(scheduling.theatre, also)
+
+
+async def test_what_would_be_refused_is_shown_with_its_reason(scheduling: Scheduling) -> None:
+    name = await scheduling.add(NEVER, SessionNotMade(kind="refused", reason="no models"))
+    await scheduling.schedules.trigger(name)
+    assert (await scheduling.until_last(name, "refused")).last_reason == "no models"
+
+
+async def test_an_open_session_of_the_repository_is_a_reason_to_skip(
+    scheduling: Scheduling,
+) -> None:
+    name = await scheduling.add(NEVER, SessionNotMade(kind="busy", reason="it is open"))
+    await scheduling.schedules.trigger(name)
+    assert (await scheduling.until_last(name, "skipped")).last_reason == "it is open"
+
+
+async def test_a_name_is_given_once_and_unknown_names_are_refused(scheduling: Scheduling) -> None:
+    name = await scheduling.add(NEVER, SessionNotMade(kind="busy", reason="x"))
+    goal = ScheduledGoal(name=name, goal="a goal", repository="/r")
+    with pytest.raises(CommandError, match="is there already"):
+        await scheduling.schedules.add(goal, NEVER, "UTC")
+    with pytest.raises(CommandError, match="there is no schedule 'other'"):
+        await scheduling.schedules.trigger("other")
+
+
+@pytest.mark.parametrize(("cron", "zone"), [("soon", "UTC"), (NEVER, "Mars/Olympus")])
+async def test_a_time_that_the_server_cannot_read_is_refused(
+    scheduling: Scheduling, cron: str, zone: str
+) -> None:
+    goal = ScheduledGoal(name="never", goal="a goal", repository="/r")
+    with pytest.raises(CommandError, match=r"an example is '0 2 \* \* 1-5'"):
+        await scheduling.schedules.add(goal, cron, zone)

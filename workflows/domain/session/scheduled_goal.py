@@ -1,0 +1,60 @@
+"""A goal that a schedule starts sessions for, and what became of each time that it fired."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from workflows.domain.ids import SessionId
+from workflows.domain.session.session_values import SessionRequest
+
+ScheduleName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
+
+
+class ScheduledGoal(BaseModel, frozen=True, extra="forbid"):
+    """What a person typed after `schedule add`; the rest is read each time the schedule fires.
+
+    Paths are absolute, as role `land` sees them.
+    """
+
+    name: ScheduleName
+    goal: str = Field(min_length=1, max_length=50_000)
+    repository: str
+    base: str | None = None
+    config: str | None = None
+    """The file of `--config`; None: the repository's own."""
+    playbook: str | None = None
+    pacing: str | None = None
+    budget: str | None = None
+    """The cap in USD, as typed."""
+    auto_approve: bool = False
+    allow_unjudged_base: bool = False
+    keys: tuple[str, ...] = ()
+    """The names of the variables that gave providers' keys when the schedule was added: only role
+    `models` has the keys themselves, and default models follow from which there are."""
+
+
+class SessionMade(BaseModel, frozen=True, extra="forbid"):
+    """The request that `run` would start now."""
+
+    kind: Literal["made"] = "made"
+    request: SessionRequest
+
+
+class SessionNotMade(BaseModel, frozen=True, extra="forbid"):
+    """No session may start now."""
+
+    kind: Literal["busy", "refused"]
+    """`busy`: another session is open on the repository; `refused`: a person must correct
+    something."""
+    reason: str = Field(max_length=2_000)
+
+
+SessionMaking = Annotated[SessionMade | SessionNotMade, Field(discriminator="kind")]
+
+
+class ScheduledOutcome(BaseModel, frozen=True, extra="forbid"):
+    """What became of one firing; also the memo of its workflow, from when it is known."""
+
+    kind: Literal["started", "skipped", "refused"]
+    session: SessionId | None = None
+    reason: str = Field(default="", max_length=2_000)
