@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import logging
 import os
+import select
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from datetime import timedelta
@@ -229,13 +230,30 @@ class SupervisorState(BaseModel, frozen=True, extra="ignore"):
 
 
 def read_state(settings: Settings) -> SupervisorState | None:
-    """Return the state that the supervising process wrote; None if there is none."""
+    """Return the state that the supervising process wrote; None if there is none.
+
+    One that was killed leaves its state. It counts no more, even in the moment in which the next
+    supervisor, or another reader, has the lock already and that state is still there.
+    """
     if not is_held(lock_path(settings)):
         return None
     try:
-        return SupervisorState.model_validate_json(_state_path(settings).read_bytes())
+        state = SupervisorState.model_validate_json(_state_path(settings).read_bytes())
     except (FileNotFoundError, ValidationError):
         return None
+    return state if _is_running(state.pid) else None
+
+
+def _is_running(pid: int) -> bool:
+    """Tell whether a process runs; one that has ended and was not waited for does not."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return False
+    try:
+        return not select.select([descriptor], [], [], 0)[0]
+    finally:
+        os.close(descriptor)
 
 
 def _state_path(settings: Settings) -> Path:

@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +13,13 @@ from activities.file_locks import FileLock, is_held
 from tests.waiting import ends, is_still_going
 from workers.hosting import data_layout
 from workers.roles import Role
-from workers.server.supervisor import READY_LINE, Supervisor, SupervisorState, lock_path
+from workers.server.supervisor import (
+    READY_LINE,
+    Supervisor,
+    SupervisorState,
+    lock_path,
+    read_state,
+)
 from workers.settings import Settings
 
 
@@ -47,6 +54,23 @@ async def test_who_stands_by_is_ready_when_the_other_one_is(settings: Settings) 
     await ends(supervisor.workers_ready.wait(), "the workers are ready")
     other.release()
     await keeping
+
+
+def test_the_state_of_a_supervisor_that_was_killed_does_not_count(settings: Settings) -> None:
+    """The next one has the lock, and has not written its own state yet."""
+    lock = FileLock(lock_path(settings))
+    assert lock.try_acquire()
+    with subprocess.Popen(["true"]) as ended:
+        state = SupervisorState(pid=ended.pid, ready=True, playbook=None)
+        (settings.data_dir / "workers.json").write_text(state.model_dump_json())
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        assert read_state(settings) is None, "it has ended, and no one has waited for it"
+    assert read_state(settings) is None
+    running = SupervisorState(pid=os.getpid(), ready=True, playbook=None)
+    (settings.data_dir / "workers.json").write_text(running.model_dump_json())
+    assert read_state(settings) == running
+    lock.release()
+    assert read_state(settings) is None
 
 
 async def test_cancelled_twice_it_keeps_its_lock_until_nothing_runs_any_more(
