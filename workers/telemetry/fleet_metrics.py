@@ -206,7 +206,7 @@ class FleetGauges:
         )
         self._show(
             "blueflame_session_quiet_seconds",
-            [((fleet.at - each.last_event).total_seconds(), name) for name, each in named],
+            [(_longest([fleet.at - each.last_event]), name) for name, each in named],
         )
 
 
@@ -215,4 +215,5 @@ def _left(ledger: LedgerView) -> Decimal:
 
 
 def _longest(times: Iterable[timedelta]) -> float:
-    return max(times, default=timedelta()).total_seconds()
+    # Something may have happened after the look began.
+    return max([timedelta(), *times]).total_seconds()

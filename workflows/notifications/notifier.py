@@ -46,7 +46,8 @@ class SessionNotifier:
         self._request = request
         self._state = request.carried or NotifierState()
         self._has_news = False
-        self._sending: list[asyncio.Task[None]] = []
+        self._sending: dict[TargetName, asyncio.Task[None]] = {}
+        """The last message to each target."""
         self._sent_before = self._state.sent
 
     @workflow.run
@@ -58,7 +59,7 @@ class SessionNotifier:
                 case message_grouping.Send(kind):
                     await self._send(kind)
                 case message_grouping.Wait(None) if self._state.is_finished:
-                    await asyncio.gather(*self._sending)
+                    await asyncio.gather(*self._sending.values())
                     return self._state
                 case message_grouping.Wait(None) if self._is_long():
                     workflow.continue_as_new(request.continued(self._state))
@@ -85,7 +86,7 @@ class SessionNotifier:
     def _is_long(self) -> bool:
         has_sent_many = self._state.sent - self._sent_before >= _MESSAGES_PER_RUN
         is_suggested = workflow.info().is_continue_as_new_suggested()
-        is_busy = self._has_news or not all(task.done() for task in self._sending)
+        is_busy = self._has_news or not all(task.done() for task in self._sending.values())
         return (has_sent_many or is_suggested) and not is_busy
 
     async def _news(self, patience: timedelta | None = None) -> None:
@@ -97,7 +98,7 @@ class SessionNotifier:
             self._has_news = False
 
     async def _send(self, kind: NotificationKind) -> None:
-        """Send one message to every target, beside what follows."""
+        """Send one message to every target, beside what follows; each gets them in their order."""
         before, at = self._state, workflow.now()
         message = message_grouping.message(self._request, before, kind, at)
         try:
@@ -109,11 +110,16 @@ class SessionNotifier:
                 self._state = message_grouping.held(self._state, found.until)
                 return
             for target in found.targets:
-                self._sending.append(asyncio.create_task(self._deliver(message, target)))
+                sending = self._deliver(message, target, self._sending.get(target))
+                self._sending[target] = asyncio.create_task(sending)
         self._state = message_grouping.told(before, self._state, kind, at)
 
-    async def _deliver(self, message: Notification, target: TargetName) -> None:
+    async def _deliver(
+        self, message: Notification, target: TargetName, earlier: asyncio.Task[None] | None
+    ) -> None:
         """Send a message to one target, a few times if it fails; then say so in the session."""
+        if earlier is not None:
+            await workflow.wait([earlier])
         request = SendNotification(notification=message, target=target)
         summary, fault = f"{message.title}, to {target}", ""
         for number in range(_TRIES):
