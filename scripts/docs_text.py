@@ -16,8 +16,8 @@ VARIABLES = {
     "BLUEFLAME_SNAPSHOT_BYTES": "how much disk space the snapshots of set-up may use on this host; "
     "the least recently used ones are removed first, and ones in use stay "
     "([operating](operating.md#disk-space))",
-    "BLUEFLAME_RETENTION_DAYS": "how many days the data of a session stays after its work was "
-    "proven merged ([operating](operating.md#clean-up))",
+    "BLUEFLAME_RETENTION_DAYS": "how many days after its end the data of a session stays, if its "
+    "work is proven merged ([operating](operating.md#clean-up))",
     "BLUEFLAME_DISK_BYTES": "how much disk space the data of sessions may use on this machine; "
     "above that, sessions whose work is proven merged go before their retention is over",
     "BLUEFLAME_LOG": "the form of the workers' logs: `text`, or `json` with one object per line "
