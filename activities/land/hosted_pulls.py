@@ -113,6 +113,11 @@ class PullRequestActivities:
         shown = await self._found(pulls, request.session, wanted)
         if shown is None and wanted.is_closed:
             return NoPull()
+        if shown is not None and not wanted.is_closed and _is_behind(shown, wanted):
+            raise HostingRefusedError(
+                f"pull request #{shown.number} was {shown.state} before all work was merged, and "
+                f"is not opened again; propose branch {wanted.branch!r} of your repository yourself"
+            )
         if shown is None or shown.state in _OPEN:
             await self._push(request, service, address)
             self._fail_point("after-push")
@@ -198,6 +203,11 @@ class PullRequestActivities:
             return await pulls.close(shown)
         text = _text(wanted)
         return await pulls.revise(shown, text) if shown.differs(text) else shown
+
+
+def _is_behind(shown: HostedPull, wanted: WantedPull) -> bool:
+    """Say whether a person closed or merged it without the newest work."""
+    return shown.state not in _OPEN and shown.commit != wanted.commit
 
 
 def _text(wanted: WantedPull) -> PullText:

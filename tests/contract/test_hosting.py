@@ -25,6 +25,7 @@ from activities.adapters.hosting.simulated_hosting.simulated_answer import Fault
 from activities.adapters.hosting.simulated_hosting.simulated_pulls import (
     SimulatedCheck,
     SimulatedComment,
+    SimulatedPull,
     SimulatedRepository,
     SimulatedReview,
 )
@@ -207,8 +208,8 @@ async def test_what_a_person_closed_or_merged_is_neither_opened_nor_pushed_to(
     pull.state = "closed" if state == "closed" else "merged"
     place.home.commit({"b.txt": "two\n"})
     outcome = await place.publish(place.wanted(title="Another"))
-    assert isinstance(outcome, PublishedPull)
-    assert outcome.pull.state == state
+    assert isinstance(outcome, PullRefused)
+    assert f"pull request #1 was {state} before all work was merged" in outcome.reason
     assert (place.pushed(), pull.title.rpartition(": ")[2]) == (before, "Add a currency")
     assert len(place.there.pulls) == 1
 
@@ -322,3 +323,26 @@ async def test_checks_and_reviews_are_read_and_widen_nothing(place: Place):
     pull.state = "merged"
     done = await seen()
     assert (done.state, done.remarks) == (PullState.MERGED, ())
+
+
+@pytest.mark.parametrize("place", APIS, indirect=True)
+async def test_a_request_from_a_fork_is_not_taken_for_ours(place: Place) -> None:
+    """A stranger's branch has the name of ours, and its text our marker."""
+    request = place.wanted()
+    stranger = SimulatedPull(7, BRANCH, "main", "Mine", request.pull.body, is_of_fork=True)
+    place.there.pulls.append(stranger)
+    outcome, _ = await place.persistent(request)
+    assert isinstance(outcome, PublishedPull)
+    assert outcome.pull.number != stranger.number
+    assert (stranger.title, stranger.state) == ("Mine", "open")
+
+
+async def test_a_remote_that_declines_the_branch_is_asked_once(place: Place) -> None:
+    hook = place.bare / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho 'GH013: Repository rule violations' >&2\nexit 1\n")
+    hook.chmod(0o755)
+    outcome, attempts = await place.persistent(place.wanted())
+    assert (isinstance(outcome, PullRefused), attempts) == (True, 1)
+    assert isinstance(outcome, PullRefused)
+    assert "GH013: Repository rule violations" in outcome.reason

@@ -134,14 +134,29 @@ def _files(data_dir: Path, tree: str) -> Iterator[PurePosixPath]:
 
 
 def _add_file(archive: tarfile.TarFile, data_dir: Path, name: PurePosixPath) -> None:
-    """Add a file, unless it has gone since it was listed; links are not followed, and not added."""
-    with contextlib.suppress(FileNotFoundError):
-        info = archive.gettarinfo(data_dir / name, str(name))
-        if info.isdir():
-            archive.addfile(info)
-        elif info.isreg():
-            with _opened(data_dir / name) as file:
-                archive.addfile(archive.gettarinfo(arcname=str(name), fileobj=file), file)
+    """Add a file, unless it has gone since it was listed; links are not followed, and not added.
+
+    Raises:
+        BackupError: it held objects of a repository, which a clean-up has packed anew meanwhile.
+    """
+    try:
+        _add_present(archive, data_dir, name)
+    except FileNotFoundError:
+        is_passing = any(part.startswith("tmp_") for part in name.parts)
+        if "objects" in name.parts and name.is_relative_to(REPOSITORIES) and not is_passing:
+            raise BackupError(
+                f"{str(name)!r} was moved by a clean-up while the backup was written, so the "
+                "backup would not be whole; write it again"
+            ) from None
+
+
+def _add_present(archive: tarfile.TarFile, data_dir: Path, name: PurePosixPath) -> None:
+    info = archive.gettarinfo(data_dir / name, str(name))
+    if info.isdir():
+        archive.addfile(info)
+    elif info.isreg():
+        with _opened(data_dir / name) as file:
+            archive.addfile(archive.gettarinfo(arcname=str(name), fileobj=file), file)
 
 
 def _opened(path: Path) -> BinaryIO:

@@ -3,6 +3,7 @@
 Without `deliver: pull_request` it does nothing.
 """
 
+import asyncio
 from datetime import timedelta
 from typing import Final
 
@@ -79,7 +80,7 @@ class PullRequestCourse:
         if not self._is_used:
             return state
         while self._reports:
-            state = self._taken(state, self._reports.pop(0))
+            state = self._taken(state, self._reports.pop(0), is_stopped=is_stopped)
         wanted = wanted_pulls(self._request, state, is_stopped=is_stopped)
         if not wanted.pulls or wanted.revision == state.pulls_wanted:
             return state
@@ -111,7 +112,7 @@ class PullRequestCourse:
                 if state.pulls_tried == state.pulls_wanted:
                     return state
                 await workflow.wait_condition(lambda: self.has_news, timeout=_LAST_WORD)
-        except TimeoutError:
+        except (TimeoutError, asyncio.CancelledError):  # it was stopped first, and ends as that
             text = "the pull requests were not closed in time; look at them yourself"
             return wave_outcomes.notice(state, NoticeKind.DELIVERY, "", text, workflow.now())
 
@@ -126,10 +127,12 @@ class PullRequestCourse:
     def _hear(self, report: PullsReport) -> None:
         self._reports.append(report)
 
-    def _taken(self, state: SessionState, report: PullsReport) -> SessionState:
+    def _taken(self, state: SessionState, report: PullsReport, *, is_stopped: bool) -> SessionState:
         state = take_report(state, report)
         now = workflow.now()
         if report.fault:
             kind = NoticeKind.DELIVERY
             state = wave_outcomes.notice(state, kind, "pull request", report.fault, now)
+        if is_stopped:
+            return state
         return hosted_feedback.take_remarks(state, self._request.config, now)

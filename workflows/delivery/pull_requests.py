@@ -54,7 +54,7 @@ class PullRequests:
         self._tried = request.tried
         self._is_finished = request.is_finished
         self._follow_until = request.follow_until
-        self._fault = ""
+        self._fault = request.fault
         self._unchanged = 0
 
     @workflow.run
@@ -179,6 +179,7 @@ class PullRequests:
             await session.signal(REPORTED, report)
         except ApplicationError as gone:
             workflow.logger.info("the session has ended already: %s", gone)
+            self._is_finished = True
 
     def _carried(self) -> PullsRequest:
         return evolve(
@@ -188,6 +189,7 @@ class PullRequests:
                 "done": tuple(self._done.values()),
                 "pulls": tuple(self._pulls.values()),
                 "tried": self._tried,
+                "fault": self._fault,
                 "is_finished": self._is_finished,
                 "follow_until": self._follow_until,
             },

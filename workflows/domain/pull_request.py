@@ -128,6 +128,8 @@ class PullsRequest(BaseModel, frozen=True, extra="forbid"):
     """The wishes that are fulfilled."""
     pulls: tuple[PullRequest, ...] = ()
     tried: Digest | None = None
+    fault: str = ""
+    """Why some wish was not fulfilled when it was tried."""
     follow_until: datetime | None = None
     """When the time to follow them is over; None: it has not begun."""
     is_finished: bool = False

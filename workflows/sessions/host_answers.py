@@ -11,7 +11,6 @@ from typing import Final
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
-from workflows.cancellation import is_cancelled
 from workflows.contracts.host_contracts import READ_TURN, ReadTurn
 from workflows.contracts.merging_contracts import REBASE_WORK, RebaseWork
 from workflows.domain.agent.agent_values import WorktreeRef
@@ -45,8 +44,6 @@ async def host_answer(
             case MakeRevert():
                 return await _revert(session, prepared, asked)
     except ActivityError as error:
-        if is_cancelled():
-            raise
         reason = f"the session's host could not answer, try again later: {failure_words(error)}"
         return NotFound(reason=reason[:1_000])
 

@@ -39,12 +39,12 @@ class GiteaPulls:
         self._root = f"/repos/{repository}/pulls"
 
     async def find(self, branch: str) -> tuple[HostedPull, ...]:
-        """Return all pull requests of a branch among the newest thousand."""
+        """Return all pull requests of a branch of the repository itself; of the newest thousand."""
         pulls: list[HostedPull] = []
         for page in range(1, _PAGES + 1):
             query = {"state": "all", "sort": "newest", "limit": str(_PAGE), "page": str(page)}
             found = tables(await self._http.ask("GET", self._root, query=query))
-            pulls += [_pull(each) for each in found if _branch(each) == branch]
+            pulls += [_pull(each) for each in found if _is_own(each, branch)]
             if not found:
                 break
         return tuple(sorted(pulls, key=lambda each: -each.number))
@@ -97,8 +97,10 @@ def _fields(text: PullText) -> dict[str, object]:
     }
 
 
-def _branch(found: Mapping[str, object]) -> str:
-    return text(table(found.get("head")).get("ref"))
+def _is_own(found: Mapping[str, object], branch: str) -> bool:
+    """Say whether it is of this repository's own branch: a fork may have one of the same name."""
+    head, base = table(found.get("head")), table(found.get("base"))
+    return head.get("repo_id") == base.get("repo_id") and text(head.get("ref")) == branch
 
 
 def _pull(found: Mapping[str, object]) -> HostedPull:

@@ -33,10 +33,10 @@ class GitLabPulls:
         self._root = f"/projects/{quote(repository, safe='')}/merge_requests"
 
     async def find(self, branch: str) -> tuple[HostedPull, ...]:
-        """Return all merge requests of a branch."""
+        """Return all merge requests of a branch of the project itself."""
         query = {"source_branch": branch, "state": "all", "per_page": "100"}
         found = await self._http.ask("GET", self._root, query=query)
-        pulls = (_pull(each) for each in tables(found) if each.get("source_branch") == branch)
+        pulls = (_pull(each) for each in tables(found) if _is_own(each, branch))
         return tuple(sorted(pulls, key=lambda each: -each.number))
 
     async def create(self, text: PullText) -> HostedPull:
@@ -85,6 +85,12 @@ class GitLabPulls:
         except ConflictError as error:
             raise HostingRefusedError(f"GitLab refuses the change: {error}") from error
         return _pull(table(found))
+
+
+def _is_own(found: Mapping[str, object], branch: str) -> bool:
+    """Say whether it is of this project's own branch: a fork may have one of the same name."""
+    is_of_project = found.get("source_project_id") == found.get("target_project_id")
+    return is_of_project and found.get("source_branch") == branch
 
 
 def _fields(text: PullText) -> dict[str, object]:

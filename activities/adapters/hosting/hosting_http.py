@@ -136,7 +136,7 @@ class HostingHttp:
         status = response.status_code
         if 200 <= status < 300:  # noqa: PLR2004 (HTTP's own ranges)
             return self._json(response)
-        said = _said(response).replace(token, "…")
+        said = _said(response, token)
         raise self._failure(response, status, said)
 
     def _json(self, response: "Response") -> object:
@@ -198,13 +198,14 @@ def _reset(headers: Mapping[str, str], now: datetime) -> timedelta | None:
     return wait if wait > timedelta(0) else None
 
 
-def _said(response: "Response") -> str:
-    """Return the service's own words: `message`, `error` and `errors` of its JSON."""
+def _said(response: "Response", token: str) -> str:
+    """Return the service's own words without the token: those in its JSON."""
     try:
         found: object = response.json()
     except ValueError:
         found = response.text
-    return without_key_like(" ".join(_words(found))[:_TEXT]) or response.reason_phrase
+    whole = " ".join(_words(found)).replace(token, "…")
+    return without_key_like(whole[:_TEXT]) or response.reason_phrase
 
 
 def _words(found: object) -> list[str]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from workers.settings import Settings
 
 _PREFIX: Final = "session/"
-_LEFT_BEHIND: Final = frozenset({"SessionLedger", "SessionNotifier"})
+_LEFT_BEHIND: Final = frozenset({"SessionLedger", "SessionNotifier", "PullRequests"})
 _BEFORE_ITS_START: Final = timedelta(days=1)
 """A session's input is stored before the session starts, and clocks differ."""
 _STARTING: Final = timedelta(minutes=1)
@@ -199,7 +199,7 @@ def _reports(settings: "Settings", request: CleaningRequest) -> int:
 
 
 def _left_behind(running: "Sequence[WorkflowExecution]") -> frozenset[str]:
-    """Return ledgers and notifiers of terminated sessions: nothing else of the session runs."""
+    """Return what outlived terminated sessions, of which nothing else runs."""
     beside = {each.id for each in running if each.workflow_type in _LEFT_BEHIND}
     others = {_session(each) for each in running if each.id not in beside}
     return frozenset(

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
+from workers.temporal.temporal_errors import PayloadUnreadableError
 from workflows.domain.session.session_values import SessionResult
 
 _AT_ONCE = 8
@@ -42,7 +43,10 @@ async def _doubt(client: Client, session: str) -> str:
         return "the server has just forgotten how it ended"
     if status is not WorkflowExecutionStatus.COMPLETED:
         return "it failed or was ended by hand, so its work is not proven merged"
-    result = await handle.result()
+    try:
+        result = await handle.result()
+    except PayloadUnreadableError:
+        return "its result cannot be read here, so its work is not proven merged"
     if result.outcome == "complete":
         return ""
     return f"it ended {result.outcome}, so not all of its work is proven merged"

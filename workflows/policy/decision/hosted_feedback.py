@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Final
 
 from workflows.domain.ids import TaskId
-from workflows.domain.plan import Plan, Task
+from workflows.domain.plan import MAX_TASKS, Plan, Task
 from workflows.domain.pull_request import PullRequest, PullState, Remark
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import SessionConfig
@@ -83,9 +83,16 @@ def why_not(state: SessionState, config: SessionConfig, key: str) -> str:
             f"the session has started {config.pull_request.rounds} such attempts, the most that "
             "'pull_request.rounds' allows: start another session"
         )
+    return _no_room(state, pull)
+
+
+def _no_room(state: SessionState, pull: PullRequest) -> str:
+    """Return why the plan cannot have one more task; empty if it can."""
     plan = running_plan(state)
-    if plan is None or not _records(state, key):
-        return f"no work of pull request {key!r} is merged yet"
+    if plan is None or not _records(state, pull.key):
+        return f"no work of pull request {pull.key!r} is merged yet"
+    if len(plan.tasks) >= MAX_TASKS:
+        return f"the plan has {MAX_TASKS} tasks, the most that are possible: start another session"
     return refusal(state, _extended(state, plan, pull))
 
 

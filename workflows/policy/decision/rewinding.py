@@ -70,7 +70,7 @@ def _rewound(
     )
     again = move(again, TaskEvent.REWOUND, f"rewound by a person to {place}")
     state = wave_outcomes.put(state, again)
-    if record.state is TaskState.VALIDATED:
+    if record.commit is not None:  # others may be based on it
         return wave_outcomes.reset_dependants(state, record.task.id, "was rewound")
     if record.waived:
         return wave_outcomes.reset_dependants(state, record.task.id, "is to be done after all")

@@ -41,7 +41,6 @@ async def push(git: Git, found: Found, request: PushRequest) -> PushOutcome:
                 "not put it, and it is not overwritten; delete or rename that branch there"
             )
         arguments = (
-            "--porcelain",
             "--no-verify",
             "--recurse-submodules=no",
             "--no-follow-tags",
@@ -95,15 +94,17 @@ def _outcome(error: GitCommandError, request: PushRequest) -> PushRefused:
     Raises:
         PushFailedError: the failure may pass.
     """
-    said = error.stderr
+    lines = error.stderr.splitlines()
+    said = "\n".join(line for line in lines if not line.startswith("hint:"))
     if token := request.token.get_secret_value():
         said = said.replace(token, "…").replace(_basic(request), "…")
-    said = " ".join(said.split())[:_TEXT]
+    said = " ".join(said.split())
+    told = said[:_TEXT]
     if any(words in said for words in _UNAUTHORISED):
         return PushRefused(
-            text=f"the remote refuses the token for a push: {said}; it needs the right to write "
+            text=f"the remote refuses the token for a push: {told}; it needs the right to write "
             "contents of this repository"
         )
     if "stale info" in said or not any(words in said for words in _REFUSED):
-        raise PushFailedError(f"the push did not succeed: {said}") from None
-    return PushRefused(text=f"the remote refuses the branch {request.branch!r}: {said}")
+        raise PushFailedError(f"the push did not succeed: {told}") from None
+    return PushRefused(text=f"the remote refuses the branch {request.branch!r}: {told}")

@@ -102,8 +102,12 @@ class SimulatedGitea:
             "draft": pull.title.startswith("WIP: "),
             "title": pull.title,
             "body": pull.body,
-            "head": {"ref": pull.branch, "sha": repository.commit_of(pull.branch)},
-            "base": {"ref": pull.target},
+            "head": {
+                "ref": pull.branch,
+                "sha": repository.commit_of(pull.branch),
+                "repo_id": 2 if pull.is_of_fork else 1,
+            },
+            "base": {"ref": pull.target, "repo_id": 1},
         }
 
 

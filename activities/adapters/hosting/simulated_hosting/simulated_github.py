@@ -88,7 +88,7 @@ class SimulatedGitHub:
         pulls = [
             self._shown(repository, each)
             for each in repository.newest()
-            if not wanted or wanted == f"{owner}:{each.branch}"
+            if not wanted or (wanted == f"{owner}:{each.branch}" and not each.is_of_fork)
         ]
         return as_json(200, pulls)
 

@@ -112,6 +112,8 @@ class SimulatedGitLab:
             "title": pull.title,
             "description": pull.body,
             "source_branch": pull.branch,
+            "source_project_id": 2 if pull.is_of_fork else 1,
+            "target_project_id": 1,
             "target_branch": pull.target,
             "sha": repository.commit_of(pull.branch),
         }

@@ -51,6 +51,8 @@ class SimulatedPull:
     title: str
     body: str
     is_draft: bool = False
+    is_of_fork: bool = False
+    """Its branch is in a fork of another person, and may have the name of one of ours."""
     state: Literal["open", "closed", "merged"] = "open"
     reviews: list[SimulatedReview] = field(default_factory=list[SimulatedReview])
 
@@ -76,7 +78,14 @@ class SimulatedRepository:
 
     def open_of(self, branch: str) -> SimulatedPull | None:
         """Return the open pull request of a branch."""
-        return next((p for p in self.pulls if p.branch == branch and p.state == "open"), None)
+        return next(
+            (
+                p
+                for p in self.pulls
+                if p.branch == branch and p.state == "open" and not p.is_of_fork
+            ),
+            None,
+        )
 
     def newest(self) -> Iterator[SimulatedPull]:
         """Return all pull requests, the newest first."""
