@@ -147,6 +147,11 @@ class TaskRecord(BaseModel, frozen=True, extra="forbid"):
     is_made_by_git: bool = False
     """Its first attempt submits `restart_from` as it is, without an agent."""
 
+    @property
+    def is_gits_alone(self) -> bool:
+        """Whether git made its work, and no person has let an agent, which costs money, try."""
+        return self.is_made_by_git and self.attempt <= 1
+
     def evolve(self, **changes: Unpack[TaskChanges]) -> Self:
         """Return a copy with some fields replaced."""
         return evolve(self, changes)

@@ -25,7 +25,8 @@ class SessionNews:
         self._request = request
         self._is_wanted = bool(request.config.notify)
         self._needs: tuple[Need, ...] = ()
-        self._told: tuple[Need, ...] = ()
+        # A run that continues another tells once more: what it needed may be met since.
+        self._told: tuple[Need, ...] | None = () if request.carried is None else None
         self._telling: asyncio.Task[None] | None = None
 
     @property
@@ -65,8 +66,8 @@ class SessionNews:
     async def _keep(self) -> None:
         while True:
             await workflow.wait_condition(lambda: self._needs != self._told)
-            self._told = self._needs
-            await self._tell(Needs(needs=self._told))
+            self._told = told = self._needs
+            await self._tell(Needs(needs=told))
 
     async def end(self, outcome: SessionOutcome, reason: str) -> None:
         """Tell the notifier how the session ended; it sends that and ends."""

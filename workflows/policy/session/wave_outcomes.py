@@ -336,7 +336,7 @@ def _returned(state: SessionState, task: TaskId, item: ReturnedChangeset) -> Ses
 
 def _reworked(record: TaskRecord, again: str) -> TaskRecord:
     """Send a task's work back without using up an attempt, as often as allowed."""
-    if record.reworks >= REWORKS_ALLOWED:
+    if record.reworks >= REWORKS_ALLOWED or record.is_gits_alone:
         reason = f"{again} after {counted(record.reworks, 'rework')}; retry or skip it"
         return move(record, TaskEvent.GAVE_UP, reason)
     more = record.evolve(reworks=record.reworks + 1, attempts_allowed=record.attempts_allowed + 1)

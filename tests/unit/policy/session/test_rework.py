@@ -68,6 +68,14 @@ def test_what_the_moved_head_does_to_work_keeps_it_and_uses_up_no_attempt(by: st
     assert record.notes == ("in f",)
 
 
+@pytest.mark.parametrize("by", ["gate", "conflict"])
+def test_a_revert_that_git_made_starts_no_agent_unless_a_person_asks(by: str) -> None:
+    gits = returned(session(TaskState.MERGING, is_made_by_git=True), by).records[A]
+    assert (gits.state, gits.attempts_allowed) == (TaskState.FAILED, CONFIG.attempts)
+    agents = returned(session(TaskState.MERGING, is_made_by_git=True, attempt=2), by).records[A]
+    assert agents.state is TaskState.READY
+
+
 @pytest.mark.parametrize(
     ("by", "said"),
     [
