@@ -4,6 +4,7 @@ import uuid
 from collections.abc import AsyncGenerator
 
 import pytest
+from temporalio.service import RPCError, RPCStatusCode
 
 from starter.console.command_errors import CommandError
 from starter.sessions.schedules import Schedules, ShownSchedule
@@ -71,6 +72,18 @@ def waiting_request() -> SessionRequest:
 async def stop(theatre: Theatre, wanted: SessionRequest) -> None:
     """Stop the session, and wait until its repository is free."""
     handle = theatre.client.get_workflow_handle(wanted.workflow_id)
+
+    async def is_there() -> bool:
+        try:
+            await handle.describe()
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise
+            return False
+        return True
+
+    # A firing counts as started once the repository is taken, a moment before the session is there.
+    await until(is_there, "the session has started")
     await handle.signal("stop", {})
     turn = theatre.client.get_workflow_handle(turn_id(wanted.repository))
     assert await ends(turn.result(), "the end of the repository's turn") == "stopped"
@@ -94,8 +107,12 @@ async def test_a_schedule_fires_by_itself_once_and_not_again_while_its_session_i
     await scheduling.schedules.pause(name)
     assert (await scheduling.schedules.show(name)).next_at is None
     assert (await scheduling.schedules.show(name)).last_session == wanted.session
-    # It is listed like any other session.
-    assert (await Sessions(scheduling.theatre.client).find(wanted.session[:8])).open_sessions >= 1
+
+    async def is_listed() -> bool:
+        listed = await Sessions(scheduling.theatre.client).list(limit=1_000, is_open=True)
+        return wanted.session in {each.session for each in listed}
+
+    await until(is_listed, "it is listed like any other session")
     await stop(scheduling.theatre, wanted)
 
 
