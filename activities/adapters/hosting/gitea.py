@@ -4,20 +4,21 @@ The API filters no pull requests by branch, so `find` reads the newest pages. A 
 title begins with `WIP:`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
-from activities.adapters.hosting.hosting_http import ConflictError, HostingHttp
-from activities.adapters.hosting.remark_reading import bounded, remark
-from activities.ports.land.hosting_port import (
-    HostedPull,
-    HostingRefusedError,
-    PullExistsError,
-    PullText,
+from activities.adapters.hosting.github_shapes import (
+    creation_refused,
+    deciding_reviews,
+    hosted_pull,
+    red_statuses,
+    review_remarks,
 )
-from activities.text.foreign_json import Json, count, table, tables, text
-from workflows.domain.ids import Commit
-from workflows.domain.pull_request import PullState, Remark
+from activities.adapters.hosting.hosting_http import ConflictError, HostingHttp
+from activities.adapters.hosting.remark_reading import bounded
+from activities.ports.land.hosting_port import HostedPull, HostingRefusedError, PullText
+from activities.text.foreign_json import count, table, tables, text
+from workflows.domain.pull_request import Remark
 
 _DRAFT: Final = "WIP: "
 _DECIDING: Final = frozenset({"REQUEST_CHANGES", "APPROVED"})
@@ -44,7 +45,7 @@ class GiteaPulls:
         for page in range(1, _PAGES + 1):
             query = {"state": "all", "sort": "newest", "limit": str(_PAGE), "page": str(page)}
             found = tables(await self._http.ask("GET", self._root, query=query))
-            pulls += [_pull(each) for each in found if _is_own(each, branch)]
+            pulls += [hosted_pull(each, _DRAFT) for each in found if _is_own(each, branch)]
             if not found:
                 break
         return tuple(sorted(pulls, key=lambda each: -each.number))
@@ -53,11 +54,10 @@ class GiteaPulls:
         """Create a pull request."""
         body = {"head": text.branch, **_fields(text)}
         try:
-            return _pull(table(await self._http.ask("POST", self._root, body)))
+            found = await self._http.ask("POST", self._root, body)
         except ConflictError as error:
-            if "already exists" in str(error):
-                raise PullExistsError(str(error)) from error
-            raise HostingRefusedError(f"Gitea refuses the pull request: {error}") from error
+            raise creation_refused("Gitea", error) from error
+        return hosted_pull(table(found), _DRAFT)
 
     async def revise(self, pull: HostedPull, text: PullText) -> HostedPull:
         """Give a pull request another text, and mark it as a draft or as ready."""
@@ -73,12 +73,11 @@ class GiteaPulls:
         status = table(await self._http.get(f"{root}/commits/{pull.commit}/status"))
         path = f"{self._root}/{pull.number}/reviews"
         reviews = tables(await self._http.get(path))
-        newest = {_login(each): each for each in reviews if each.get("state") in _DECIDING}
-        found = list(_red(status, pull.commit))
-        for each in newest.values():
+        found = list(red_statuses(status, pull.commit))
+        for each in deciding_reviews(reviews, _DECIDING):
             if each.get("state") == "REQUEST_CHANGES" and each.get("dismissed") is not True:
                 comments = await self._http.get(f"{path}/{count(each.get('id'))}/comments")
-                found += _review(each, tables(comments))
+                found += review_remarks(each, tables(comments), "position")
         return bounded(found)
 
     async def _patch(self, pull: HostedPull, body: Mapping[str, object]) -> HostedPull:
@@ -86,7 +85,7 @@ class GiteaPulls:
             found = await self._http.ask("PATCH", f"{self._root}/{pull.number}", body)
         except ConflictError as error:
             raise HostingRefusedError(f"Gitea refuses the change: {error}") from error
-        return _pull(table(found))
+        return hosted_pull(table(found), _DRAFT)
 
 
 def _fields(text: PullText) -> dict[str, object]:
@@ -101,45 +100,3 @@ def _is_own(found: Mapping[str, object], branch: str) -> bool:
     """Say whether it is of this repository's own branch: a fork may have one of the same name."""
     head, base = table(found.get("head")), table(found.get("base"))
     return head.get("repo_id") == base.get("repo_id") and text(head.get("ref")) == branch
-
-
-def _pull(found: Mapping[str, object]) -> HostedPull:
-    title = text(found.get("title"))
-    is_draft = found.get("draft") is True or title.startswith(_DRAFT)
-    return HostedPull(
-        number=count(found.get("number")),
-        url=text(found.get("html_url")),
-        state=_state(found, is_draft=is_draft),
-        target=text(table(found.get("base")).get("ref")),
-        title=title.removeprefix(_DRAFT),
-        body=text(found.get("body")),
-        commit=Commit(text(table(found.get("head")).get("sha"))) or None,
-    )
-
-
-def _state(found: Mapping[str, object], *, is_draft: bool) -> PullState:
-    if found.get("merged") is True:
-        return PullState.MERGED
-    if found.get("state") == "closed":
-        return PullState.CLOSED
-    return PullState.DRAFT if is_draft else PullState.OPEN
-
-
-def _login(found: Mapping[str, object]) -> str:
-    return text(table(found.get("user")).get("login"))
-
-
-def _red(found: Mapping[str, object], commit: Commit | None) -> Iterator[Remark]:
-    for each in tables(found.get("statuses")):
-        if each.get("status") in {"failure", "error"}:
-            name = text(each.get("context"))
-            yield remark("check", f"{name}@{commit}", name, text(each.get("description")))
-
-
-def _review(found: Mapping[str, object], comments: Sequence[Json]) -> Iterator[Remark]:
-    number, by = count(found.get("id")), _login(found)
-    yield remark("review", f"{number}", by, text(found.get("body")))
-    for each in comments:
-        name, path = f"{number}/{count(each.get('id'))}", text(each.get("path"))
-        line = count(each.get("position"))
-        yield remark("review", name, by, text(each.get("body")), (path, line))

@@ -4,25 +4,26 @@ A draft becomes ready only by GraphQL. Where drafts are not offered (private rep
 plans), the title says `Draft:` instead.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from activities.adapters.hosting.github_shapes import (
+    creation_refused,
+    deciding_reviews,
+    hosted_pull,
+    red_statuses,
+    review_remarks,
+)
 from activities.adapters.hosting.hosting_http import ConflictError, HostingHttp
 from activities.adapters.hosting.remark_reading import bounded, remark
-from activities.ports.land.hosting_port import (
-    HostedPull,
-    HostingRefusedError,
-    PullExistsError,
-    PullText,
-)
-from activities.text.foreign_json import Json, count, table, tables, text
+from activities.ports.land.hosting_port import HostedPull, HostingRefusedError, PullText
+from activities.text.foreign_json import Json, table, tables, text
 from workflows.domain.ids import Commit
 from workflows.domain.pull_request import PullState, Remark
 
 _DRAFT: Final = "Draft: "
 _RED: Final = frozenset({"failure", "timed_out", "action_required", "startup_failure"})
 _DECIDING: Final = frozenset({"CHANGES_REQUESTED", "APPROVED", "DISMISSED"})
-"""A reviewer's newest review of these counts; a comment alone asks for nothing."""
 _READY: Final = (
     "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) "
     "{ pullRequest { isDraft } } }"
@@ -55,7 +56,7 @@ class GitHubPulls:
         """Return all pull requests of a branch."""
         query = {"head": f"{self._owner}:{branch}", "state": "all", "per_page": "100"}
         found = await self._http.ask("GET", f"{self._root}/pulls", query=query)
-        pulls = (_pull(each) for each in tables(found) if _branch(each) == branch)
+        pulls = (hosted_pull(each, _DRAFT) for each in tables(found) if _branch(each) == branch)
         return tuple(sorted(pulls, key=lambda each: -each.number))
 
     async def create(self, text: PullText) -> HostedPull:
@@ -76,13 +77,13 @@ class GitHubPulls:
             "draft": is_draft,
         }
         try:
-            return _pull(table(await self._http.ask("POST", f"{self._root}/pulls", body)))
+            found = await self._http.ask("POST", f"{self._root}/pulls", body)
         except ConflictError as error:
-            if "already exists" in str(error):
-                raise PullExistsError(str(error)) from error
-            if text.is_draft and "draft" in str(error).lower():
+            is_about_drafts = text.is_draft and "draft" in str(error).lower()
+            if is_about_drafts and "already exists" not in str(error):
                 raise
-            raise HostingRefusedError(f"GitHub refuses the pull request: {error}") from error
+            raise creation_refused("GitHub", error) from error
+        return hosted_pull(table(found), _DRAFT)
 
     async def revise(self, pull: HostedPull, text: PullText) -> HostedPull:
         """Give a pull request another text, and mark it as a draft or as ready."""
@@ -105,14 +106,16 @@ class GitHubPulls:
         runs = table(await self._http.get(f"{commit}/check-runs", per_page=100))
         status = table(await self._http.get(f"{commit}/status", per_page=100))
         reviews = tables(await self._http.get(f"{root}/pulls/{pull.number}/reviews", per_page=100))
-        newest = {_login(each): each for each in reviews if each.get("state") in _DECIDING}
-        asking = [each for each in newest.values() if each.get("state") == "CHANGES_REQUESTED"]
+        newest = deciding_reviews(reviews, _DECIDING)
+        asking = [each for each in newest if each.get("state") == "CHANGES_REQUESTED"]
         comments: list[Json] = []
         if asking:
             path = f"{root}/pulls/{pull.number}/comments"
             comments = tables(await self._http.get(path, per_page=100))
-        found = [*_red_runs(runs, pull.commit), *_red_statuses(status, pull.commit)]
-        found += [one for each in asking for one in _review(each, comments)]
+        found = [*_red_runs(runs, pull.commit), *red_statuses(status, pull.commit)]
+        for each in asking:
+            own = [one for one in comments if one.get("pull_request_review_id") == each.get("id")]
+            found += review_remarks(each, own, "line")
         return bounded(found)
 
     async def _patch(self, pull: HostedPull, body: Mapping[str, object]) -> HostedPull:
@@ -120,7 +123,7 @@ class GitHubPulls:
             found = await self._http.ask("PATCH", f"{self._root}/pulls/{pull.number}", body)
         except ConflictError as error:
             raise HostingRefusedError(f"GitHub refuses the change: {error}") from error
-        return _pull(table(found))
+        return hosted_pull(table(found), _DRAFT)
 
     async def _mark(self, pull: HostedPull, *, is_draft: bool) -> bool:
         """Mark as a draft or as ready; return False if the repository offers no drafts."""
@@ -136,54 +139,9 @@ def _branch(found: Mapping[str, object]) -> str:
     return text(table(found.get("head")).get("ref"))
 
 
-def _pull(found: Mapping[str, object]) -> HostedPull:
-    title = text(found.get("title"))
-    is_titled = title.startswith(_DRAFT)
-    is_draft = found.get("draft") is True or is_titled
-    return HostedPull(
-        number=count(found.get("number")),
-        url=text(found.get("html_url")),
-        state=_state(found, is_draft=is_draft),
-        target=text(table(found.get("base")).get("ref")),
-        title=title.removeprefix(_DRAFT),
-        body=text(found.get("body")),
-        commit=Commit(text(table(found.get("head")).get("sha"))) or None,
-        handle=text(found.get("node_id")),
-    )
-
-
-def _state(found: Mapping[str, object], *, is_draft: bool) -> PullState:
-    if text(found.get("merged_at")) or found.get("merged") is True:
-        return PullState.MERGED
-    if found.get("state") == "closed":
-        return PullState.CLOSED
-    return PullState.DRAFT if is_draft else PullState.OPEN
-
-
-def _login(found: Mapping[str, object]) -> str:
-    return text(table(found.get("user")).get("login"))
-
-
 def _red_runs(found: Mapping[str, object], commit: Commit | None) -> Iterator[Remark]:
     for each in tables(found.get("check_runs")):
         if each.get("conclusion") in _RED:
             name, output = text(each.get("name")), table(each.get("output"))
             words = f"{text(output.get('title'))}\n{text(output.get('summary'))}"
             yield remark("check", f"{name}@{commit}", name, words)
-
-
-def _red_statuses(found: Mapping[str, object], commit: Commit | None) -> Iterator[Remark]:
-    for each in tables(found.get("statuses")):
-        if each.get("state") in {"failure", "error"}:
-            name = text(each.get("context"))
-            yield remark("check", f"{name}@{commit}", name, text(each.get("description")))
-
-
-def _review(found: Mapping[str, object], comments: Sequence[Json]) -> Iterator[Remark]:
-    number, by = count(found.get("id")), _login(found)
-    yield remark("review", f"{number}", by, text(found.get("body")))
-    for each in comments:
-        if count(each.get("pull_request_review_id")) == number:
-            name, line = f"{number}/{count(each.get('id'))}", count(each.get("line"))
-            path = text(each.get("path"))
-            yield remark("review", name, by, text(each.get("body")), (path, line))

@@ -1,69 +1,82 @@
 """The part of GitLab's REST API that Blue Flame uses, simulated."""
 
 import re
-from collections.abc import Mapping
-from urllib.parse import unquote
+from collections.abc import Iterable, Iterator, Mapping
+from typing import ClassVar
 
 from activities.adapters.hosting.simulated_hosting.simulated_answer import (
     Answer,
     Asked,
-    Operation,
     RefusedError,
     as_json,
 )
+from activities.adapters.hosting.simulated_hosting.simulated_api import Fields, Look, SimulatedApi
 from activities.adapters.hosting.simulated_hosting.simulated_pulls import (
     SimulatedPull,
     SimulatedRepository,
+    SimulatedReview,
 )
-from activities.text.foreign_json import text
 
-_REQUESTS = re.compile(
-    r"/projects/(?P<repository>[^/]+)/merge_requests(?:/(?P<number>\d+))?"
-    r"(?:/(?P<what>reviewers|discussions|pipelines))?"
-)
+_PROJECT = r"/projects/(?P<repository>[^/]+)"
+_REQUEST = rf"{_PROJECT}/merge_requests/(?P<number>\d+)"
 _STATES = {"open": "opened", "closed": "closed", "merged": "merged"}
+_CHECK_STATES = {"success": "success", "failure": "failed", "pending": "running"}
+_REVIEW_STATES = {
+    "changes_requested": "requested_changes",
+    "approved": "approved",
+    "commented": "reviewed",
+    "dismissed": "unreviewed",
+}
 
 
-class SimulatedGitLab:
+def _statuses(repository: SimulatedRepository, found: re.Match[str]) -> object:
+    return [
+        {"name": each.name, "status": _CHECK_STATES[each.conclusion], "description": each.text}
+        for each in repository.checks_of(found["commit"])
+    ]
+
+
+def _reviewers(repository: SimulatedRepository, found: re.Match[str]) -> object:
+    reviews = repository.numbered(found["number"]).reviews
+    return [
+        {"user": {"username": each.by}, "state": _REVIEW_STATES[each.state]} for each in reviews
+    ]
+
+
+def _discussions(repository: SimulatedRepository, found: re.Match[str]) -> object:
+    reviews = repository.numbered(found["number"]).reviews
+    return [discussion for each in reviews for discussion in _threads(each)]
+
+
+def _threads(review: SimulatedReview) -> Iterator[object]:
+    own = [(None, 0, review.text)] if review.text else []
+    places = [(each.path, each.line, each.text) for each in review.comments]
+    for index, (path, line, said) in enumerate([*own, *places]):
+        note = {
+            "id": 100 * review.number + index,
+            "body": said,
+            "author": {"username": review.by},
+            "system": False,
+            "resolvable": True,
+            "resolved": review.state == "dismissed",
+            "position": None if path is None else {"new_path": path, "new_line": line},
+        }
+        yield {"id": f"{review.number}-{index}", "notes": [note]}
+
+
+class SimulatedGitLab(SimulatedApi):
     """Answers as `gitlab.com/api/v4` would."""
 
-    def __init__(self, url: str, repositories: Mapping[str, SimulatedRepository]) -> None:
-        """Take the address of the pages, and the projects by path."""
-        self._url = url
-        self._repositories = repositories
-
-    def operation(self, asked: Asked) -> Operation:
-        """Return what a request is for."""
-        if asked.path.rpartition("/")[2] in {"reviewers", "discussions", "statuses"}:
-            return "look"
-        if asked.method == "PUT":
-            return "change"
-        return "create" if asked.method == "POST" else "find"
-
-    def is_authorised(self, asked: Asked, token: str) -> bool:
-        """Whether the request holds the token."""
-        return asked.authorization == f"Bearer {token}"
-
-    def answer(self, asked: Asked) -> Answer:
-        """Carry a request out."""
-        if asked.path.endswith("/statuses"):
-            return self._statuses(asked)
-        found = _REQUESTS.fullmatch(asked.path)
-        repository = self._repositories.get(unquote(found["repository"])) if found else None
-        if found is None or repository is None:
-            raise RefusedError(404, "404 Project Not Found")
-        if found["number"] is None:
-            return self._all(asked, repository)
-        pull = repository.numbered(found["number"])
-        if found["what"]:
-            return _look(pull, found["what"])
-        if asked.method == "PUT":
-            pull.title = text(asked.body.get("title")) or pull.title
-            pull.body = text(asked.body.get("description")) or pull.body
-            pull.target = text(asked.body.get("target_branch")) or pull.target
-            if asked.body.get("state_event") == "close" and pull.state == "open":
-                pull.state = "closed"
-        return as_json(200, self._shown(repository, pull))
+    pulls = re.compile(rf"{_PROJECT}/merge_requests(?:/(?P<number>\d+))?")
+    looks: ClassVar[Mapping[re.Pattern[str], Look]] = {
+        re.compile(rf"{_PROJECT}/repository/commits/(?P<commit>[^/]+)/statuses"): _statuses,
+        re.compile(rf"{_REQUEST}/reviewers"): _reviewers,
+        re.compile(rf"{_REQUEST}/discussions"): _discussions,
+    }
+    scheme = "Bearer"
+    fields = Fields("source_branch", "target_branch", "description", ("state_event", "close"))
+    missing = "404 Project Not Found"
+    change = "PUT"
 
     def refusal(self, error: RefusedError) -> Answer:
         """Return the answer to a request that is refused."""
@@ -72,37 +85,13 @@ class SimulatedGitLab:
             return as_json(409, {"message": [said]})
         return as_json(error.status, {"message": str(error)})
 
-    def _all(self, asked: Asked, repository: SimulatedRepository) -> Answer:
-        if asked.method == "POST":
-            pull = repository.create(
-                text(asked.body.get("source_branch")),
-                text(asked.body.get("target_branch")),
-                text(asked.body.get("title")),
-                text(asked.body.get("description")),
-                is_draft=False,
-            )
-            return as_json(201, self._shown(repository, pull))
+    def listed(self, repository: SimulatedRepository, asked: Asked) -> Iterable[SimulatedPull]:
+        """Return those of the branch that is asked for, of forks too."""
         wanted = asked.query.get("source_branch", "")
-        pulls = [
-            self._shown(repository, each)
-            for each in repository.newest()
-            if wanted in {"", each.branch}
-        ]
-        return as_json(200, pulls)
+        return [each for each in repository.newest() if wanted in {"", each.branch}]
 
-    def _statuses(self, asked: Asked) -> Answer:
-        parts = asked.path.split("/")
-        repository = self._repositories.get(unquote(parts[2]))
-        if repository is None:
-            raise RefusedError(404, "404 Project Not Found")
-        words = {"success": "success", "failure": "failed", "pending": "running"}
-        checks = [
-            {"name": each.name, "status": words[each.conclusion], "description": each.text}
-            for each in repository.checks_of(parts[5])
-        ]
-        return as_json(200, checks)
-
-    def _shown(self, repository: SimulatedRepository, pull: SimulatedPull) -> object:
+    def shown(self, repository: SimulatedRepository, pull: SimulatedPull) -> object:
+        """Return the JSON of a merge request."""
         return {
             "iid": pull.number,
             "id": 1000 + pull.number,
@@ -117,37 +106,3 @@ class SimulatedGitLab:
             "target_branch": pull.target,
             "sha": repository.commit_of(pull.branch),
         }
-
-
-def _look(pull: SimulatedPull, what: str) -> Answer:
-    words = {
-        "changes_requested": "requested_changes",
-        "approved": "approved",
-        "commented": "reviewed",
-        "dismissed": "unreviewed",
-    }
-    if what == "reviewers":
-        shown = [{"user": {"username": r.by}, "state": words[r.state]} for r in pull.reviews]
-        return as_json(200, shown)
-    discussions = [
-        {
-            "id": f"{each.number}-{index}",
-            "notes": [
-                {
-                    "id": 100 * each.number + index,
-                    "body": note,
-                    "author": {"username": each.by},
-                    "system": False,
-                    "resolvable": True,
-                    "resolved": each.state == "dismissed",
-                    "position": None if path is None else {"new_path": path, "new_line": line},
-                }
-            ],
-        }
-        for each in pull.reviews
-        for index, (path, line, note) in enumerate(
-            [(None, 0, each.text)] * bool(each.text)
-            + [(c.path, c.line, c.text) for c in each.comments]
-        )
-    ]
-    return as_json(200, discussions)
