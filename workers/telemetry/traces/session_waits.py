@@ -23,6 +23,17 @@ _DECISIONS: Final = frozenset(
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
+_READ: Final = frozenset(
+    {
+        EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED,
+        EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED,
+        EventType.EVENT_TYPE_WORKFLOW_PROPERTIES_MODIFIED,
+        EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED,
+        EventType.EVENT_TYPE_SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED,
+    }
+)
+
+
 class _View(BaseModel, frozen=True, extra="ignore"):
     phase: str = ""
 
@@ -59,6 +70,8 @@ class SessionWaits:
 
     async def take(self, event: HistoryEvent) -> None:
         """Take up the next event, if it begins or ends a wait."""
+        if event.event_type not in _READ:
+            return
         at = time_of(event)
         match event.event_type:
             case EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
