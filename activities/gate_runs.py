@@ -14,6 +14,7 @@ from activities.activity_failures import mapped
 from activities.gates.execution import GateRunner
 from activities.ports.blob_store_port import BlobMissingError
 from activities.ports.sandbox_port import Limits
+from activities.ports.timed_parts import parts_taken
 from activities.repository.host_data import Host
 from activities.setup_once.judged_tree import JudgedTree, judged_tree
 from activities.setup_once.place_stamps import stamp, stamps
@@ -49,10 +50,10 @@ class GateActivities:
         Raises:
             ApplicationError: SandboxUnavailable, SetupFailed.
         """
-        with mapped():
+        with mapped(), parts_taken() as parts:
             baselines = self._host.baselines
             if baselines is None or request.baseline is not None or not request.gates:
-                return await self._judged(request)
+                return (await self._judged(request)).timed(tuple(parts.found))
             key = self._baseline_key(request)
             kept = baselines.find(key)
             if kept is not None and await self._is_whole(kept):
@@ -60,7 +61,7 @@ class GateActivities:
             report = await self._judged(request)
             if all(each.result == "passed" for each in report.results):
                 baselines.keep(key, report)
-            return report
+            return report.timed(tuple(parts.found))
 
     async def _judged(self, request: RunGates) -> GateReport:
         chosen = choose(request.gates, await self._changed(request))

@@ -155,6 +155,7 @@ class ToolActivities:
         )
         folder = request.folder
         for call in request.calls:
+            began = self._clock()
             ran = await toolset.run_call(call, folder)
             folder = folder if ran.folder is None else ran.folder
             yield _Seen(
@@ -165,6 +166,7 @@ class ToolActivities:
                     is_error=ran.result.is_error,
                     is_failed=ran.is_failed,
                     whole=ran.whole,
+                    took=timedelta(seconds=round(self._clock() - began, 3)),
                 ),
                 folder=folder,
             )
@@ -239,7 +241,9 @@ def _fenced(request: RunTools, at: str) -> ApplicationError:
 def _dump(request: RunTools, observations: tuple[Observation, ...], folder: str) -> bytes:
     calls = _digest(request.calls)
     record = _Record(schema=1, calls=calls, observations=observations, folder=folder)
-    return record.model_dump_json(by_alias=True).encode()
+    # Times are left out, so that the same turn makes the same checkpoint.
+    left_out = {"observations": {"__all__": {"took"}}}
+    return record.model_dump_json(by_alias=True, exclude=left_out).encode()
 
 
 def _digest(calls: tuple[ToolCall, ...]) -> Digest:
@@ -263,6 +267,7 @@ def _with_findings(
         is_error=seen[-1].is_error,
         is_failed=True,
         whole=seen[-1].whole,
+        took=seen[-1].took,
     )
     return (*seen[:-1], last)
 

@@ -4,6 +4,7 @@ from temporalio import activity
 
 from activities.activity_failures import mapped
 from activities.ports.host_repository import TaskCommit, WorktreeStore
+from activities.ports.timed_parts import parts_taken
 from activities.repository.copy_archive import copied_paths
 from activities.repository.diff_check import check_diff
 from activities.repository.host_data import (
@@ -54,7 +55,7 @@ class WorktreeActivities:
         """
         worktrees = self._host.worktrees(request.worktree.repository)
         name = worktree_name(request.worktree)
-        with mapped():
+        with mapped(), parts_taken() as parts:
             place = await worktrees.create_worktree(name, request.start)
             async with worktrees.lock(name) as hold:
                 await worktrees.restore(name, request.start)
@@ -63,7 +64,7 @@ class WorktreeActivities:
                 if request.setup or request.copied:
                     await self._leave_no_trace(worktrees, name, request.start, request.copied)
                     await worktrees.mark_ignored(name, tree.kept_paths)
-        return WorktreeReady(checkpoint=request.start)
+        return WorktreeReady(checkpoint=request.start, parts=tuple(parts.found))
 
     async def _leave_no_trace(
         self,

@@ -5,6 +5,7 @@ policy compares results with a baseline, and the activity decides on reruns; thi
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from activities.gates.output_excerpt import bounded_lines, decode_output
 from activities.gates.run_summaries import NAMING_OPTION, names_passed, pytest_names
 from activities.ports.blob_store_port import BlobStore
 from activities.ports.sandbox_port import Limits, Sandbox, SandboxCommand, SandboxResult, Workspace
+from activities.ports.timed_parts import took_part
 from activities.text.redaction import redact_bytes
 from workflows.domain.gate import GateResult, GateSpec
 from workflows.domain.ids import Digest
@@ -105,12 +107,14 @@ class GateRunner:
             workspace=checkout.workspace,
             limits=limits.lasting(gate.timeout),
         )
+        began = time.monotonic()
         ran = await self._sandbox.run(command, hold=checkout.hold)
         # Megabytes of output take a while to read; heartbeats must go on during that.
         ran = await asyncio.to_thread(_cleaned, gate, ran)
         digest = await self._store.put(ran.output)
         judged = await asyncio.to_thread(judge, gate, ran, command.limits)
         ran_names = await self._ran(ran) if is_named else None
+        took_part("gate", gate.name, began, judged.result)
         changed = await checkout.restore()
         return judged.evolve(
             output=digest,

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from activities.ports.host_repository import WorktreePlace, WorktreeStore
 from activities.ports.measures import measure
 from activities.ports.snapshot_port import Snapshot, SnapshotRecord
+from activities.ports.timed_parts import took_part
 from activities.repository.copy_archive import write_copied
 from activities.repository.host_data import Host, workspace
 from activities.setup_once.place_stamps import stamps
@@ -149,8 +150,10 @@ def _measured(began: float | None) -> None:
     """Measure one tree that was set up. Args: `began`: when its commands did; None: none ran."""
     if began is None:
         measure("blueflame_setups_total", by="snapshot")
+        took_part("setup", "snapshot", time.monotonic())
     else:
         measure("blueflame_setups_total", by="commands")
+        took_part("setup", "commands", began)
         measure("blueflame_setup_seconds", time.monotonic() - began)
 
 

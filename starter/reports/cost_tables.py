@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from starter.reports.report_facts import Facts
 from starter.sessions.turn_history import task_of
 from workers.telemetry.session_record import AgentSeen
-from workers.telemetry.session_trace import Span
+from workers.telemetry.traces.span_values import Span
 from workflows.contracts.model_contracts import CALL_MODEL
 
 _PLANNING: Final = "(planning)"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from starter.sessions.shown_session import ShownSession
 from workers.telemetry.session_record import SessionRecord
-from workers.telemetry.session_trace import Trace
+from workers.telemetry.traces.span_values import Trace
 from workflows.domain.ids import SessionId, TaskId
 from workflows.domain.plan import Plan, Task
 from workflows.domain.session.wave_values import Validated

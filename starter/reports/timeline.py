@@ -13,7 +13,7 @@ from starter.reports import decision_waits
 from starter.reports.report_facts import Facts
 from starter.sessions.turn_history import task_of
 from workers.telemetry.session_record import GateRun
-from workers.telemetry.session_trace import Span
+from workers.telemetry.traces.span_values import Span
 
 WIDTH: Final = 860
 ROW: Final = 18

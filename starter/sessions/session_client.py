@@ -52,7 +52,7 @@ if TYPE_CHECKING:  # what reads histories imports all contracts, which takes lon
     from starter.sessions.running_agents import Work
     from starter.sessions.turn_history import Turns
     from workers.telemetry.session_record import SessionRecord
-    from workers.telemetry.session_trace import Trace
+    from workers.telemetry.traces.span_values import Trace
 
 WORKFLOW: Final = "SessionWorkflow"
 PREFIX: Final = "session/"
@@ -239,7 +239,7 @@ class Sessions:
 
     async def trace(self, session: SessionId) -> "Trace":
         """Return the session as a trace, from its histories; no worker is needed."""
-        from workers.telemetry.session_trace import read_trace
+        from workers.telemetry.traces.session_trace import read_trace
 
         return await read_trace(self._client, session)
 

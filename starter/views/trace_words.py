@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from starter.console.terminal import one_line, shown
 from starter.sessions.turn_history import task_of
-from workers.telemetry.session_trace import Span, Trace
+from workers.telemetry.traces.span_values import Span, Trace
 from workflows.policy.money.amounts_in_words import counted, money
 
 _WIDTH: Final = 100

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import cast
 
 import pytest
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowExecution
@@ -16,8 +18,11 @@ from tests.collector import collecting
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre
 from tests.waiting import ends
-from workers.telemetry.session_trace import Span, Trace, read_trace
-from workers.telemetry.trace_export import TraceExport, export_traces
+from workers.telemetry.traces.person_waits import PLAN
+from workers.telemetry.traces.session_trace import TraceReader, read_trace
+from workers.telemetry.traces.span_values import Span, Trace
+from workers.telemetry.traces.trace_export import TraceExport, export_traces
+from workflows.domain.session.session_config import Approvals
 from workflows.domain.session.session_values import SessionResult
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -30,6 +35,8 @@ async def traced(theatre: Theatre, world: World) -> tuple[SessionResult, Trace, 
         Its result, its trace, and how many activities its histories have.
     """
     async with theatre.session(world, waves_per_run=1) as session:
+        reader = TraceReader(theatre.client, session.handle.id.partition("/")[2])
+        await reader.look()
         result = await session.result()
         name = session.handle.id
         activities = 0
@@ -39,7 +46,9 @@ async def traced(theatre: Theatre, world: World) -> tuple[SessionResult, Trace, 
             events = (await handle.fetch_history()).events
             kinds = [event.event_type for event in events]
             activities += kinds.count(EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED)
-        return result, await read_trace(theatre.client, name.partition("/")[2]), activities
+        trace = await reader.look()
+        assert await read_trace(theatre.client, trace.session) == trace, "looked twice and once"
+        return result, trace, activities
 
 
 async def test_every_activity_is_one_span_in_its_place_and_the_cost_is_the_sessions(
@@ -63,8 +72,66 @@ async def test_every_activity_is_one_span_in_its_place_and_the_cost_is_the_sessi
     assert call.attributes["gen_ai.provider.name"] == "scripted"
     assert call.attributes["gen_ai.usage.output_tokens"] == 1_000
     assert spans[call.parent or ""].name == "turn 1"
-    again = await read_trace(theatre.client, trace.session)
-    assert again == trace
+    _calls_are_below_their_batch(trace)
+    runs = [each for each in trace.spans if each.kind == "run" and each.parent == session.id]
+    assert [each.name for each in runs] == [f"run {n}" for n in range(1, len(runs) + 1)]
+    assert [each.follows for each in runs] == [None, *(each.id for each in runs[:-1])]
+    assert len(runs) > 2
+
+
+def _calls_are_below_their_batch(trace: Trace) -> None:
+    batches = {each.id for each in trace.spans if each.name == "tools.run"}
+    calls = [each for each in trace.spans if each.kind == "call"]
+    assert {each.parent for each in calls} == batches
+    assert {each.attributes["gen_ai.operation.name"] for each in calls} == {"execute_tool"}
+
+
+async def test_waits_for_a_person_are_spans_of_the_session(theatre: Theatre):
+    world = World(planned({"id": "a"}), usd_per_call=Decimal("0.01"))
+    ask = Approvals()
+    async with theatre.session(world, approvals=ask) as session:
+        await session.until(lambda view: view.phase == "awaiting_plan")
+        open_one = await read_trace(theatre.client, session.handle.id.partition("/")[2])
+        await session.say("approve_plan")
+        view = await session.until(
+            lambda view: any(each.state == "awaiting_approval" for each in view.changesets)
+        )
+        (changeset,) = view.changesets
+        said = {"id": changeset.id, "digest": changeset.digest}
+        await session.say("approve_changeset", said)
+        await session.result()
+        trace = await read_trace(theatre.client, session.handle.id.partition("/")[2])
+    waits = [each for each in open_one.spans if each.kind == "wait"]
+    assert [(each.name, each.ended) for each in waits] == [(PLAN, None)]
+    ended = [each for each in trace.spans if each.kind == "wait"]
+    assert [each.name for each in ended] == [
+        PLAN,
+        f"wait for a decision on changeset {changeset.id}",
+    ]
+    assert all(each.ended is not None and each.began < each.ended for each in ended)
+    assert {each.parent for each in ended} == {trace.spans[0].id}
+
+
+async def test_a_sampler_decides_for_whole_sessions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[str] = []
+
+    class Server:
+        def list_workflows(self, query: str) -> AsyncIterator[WorkflowExecution]:
+            asked.append(query.split('"')[1])
+            raise OSError("not needed")
+
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "0.5")
+    sampler = TracerProvider(shutdown_on_exit=False).sampler
+    for _ in range(2):
+        export = TraceExport(cast("Client", Server()), tmp_path, InMemorySpanExporter(), sampler)
+        for number in range(100):
+            with suppress(OSError):
+                await export.send(f"s{number}")
+    assert asked[: len(asked) // 2] == asked[len(asked) // 2 :]
+    assert 50 < len(asked) < 150
 
 
 def _is_inside(span: Span, around: Span) -> None:

@@ -1,4 +1,4 @@
-"""A session as a trace: read from its histories, and sent to a collector.
+"""What is read of sessions and workers to be shown: metrics, logs, health, records, traces.
 
-What a person is shown of it belongs to `starter.views`.
+What a person is shown of it belongs to `starter`.
 """

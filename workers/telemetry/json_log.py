@@ -18,7 +18,7 @@ from typing import Final
 from temporalio import activity
 
 from activities.text.foreign_json import is_table
-from workers.telemetry.trace_ids import span_of, trace_of
+from workers.telemetry.traces.trace_ids import span_of, trace_of
 from workflows.policy.text.secret_patterns import without_secrets
 
 _SCHEMA: Final = 1

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from opentelemetry.metrics import CallbackOptions, Meter, Observation
-from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics import AlwaysOffExemplarFilter, MeterProvider
 from opentelemetry.sdk.metrics.export import MetricReader
 from opentelemetry.sdk.resources import Resource
 from temporalio.runtime import (
@@ -37,6 +37,7 @@ _log = logging.getLogger(__name__)
 
 _BUFFER: Final = 50_000
 _EMPTIED_SECONDS: Final = 2.0
+_MOST_KNOWN: Final = 2_000
 _LAST_PUSH_MS: Final = 3_000.0
 _FEW_BUCKETS: Final = (0.05, 0.5, 5, 60, 600, 1_800, 3_600)
 _TEMPORAL: Final[Mapping[str, tuple[str, ...]]] = {
@@ -64,9 +65,15 @@ class WorkerMetrics:
     def __init__(self, readers: Sequence[MetricReader], roles: Sequence[str]) -> None:
         """Args: who reads the metrics; the process's roles."""
         resource = Resource.create({"service.name": "blueflame", "blueflame.roles": [*roles]})
-        self._provider = MeterProvider(readers, resource, shutdown_on_exit=False)
+        # Exemplars name the span that runs; spans here come from histories, so none ever does.
+        no_exemplars = AlwaysOffExemplarFilter()
+        self._provider = MeterProvider(
+            readers, resource, exemplar_filter=no_exemplars, shutdown_on_exit=False
+        )
         meter = self._provider.get_meter("blueflame")
         self._labels = BoundedLabels()
+        self._known: dict[tuple[object, ...], dict[str, str]] = {}
+        """Labels that were checked, by metric and labels."""
         self._instruments = {
             each.name: _Instrument(meter, each) for each in METRICS if not each.is_replaced
         }
@@ -78,7 +85,12 @@ class WorkerMetrics:
     def __call__(self, metric: str, value: float = 1.0, **labels: str) -> None:
         """Take one measurement; see the port. It never raises: work is worth more than figures."""
         try:
-            known = self._labels.within(BY_NAME[metric], labels)
+            key = (metric, *labels.items())
+            known = self._known.get(key)
+            if known is None:
+                known = self._labels.within(BY_NAME[metric], labels)
+                if len(self._known) < _MOST_KNOWN:
+                    self._known[key] = known
             self._instruments[metric].record(value, known)
         except Exception:  # noqa: BLE001  (see above)
             if metric not in self._refused:
@@ -164,18 +176,27 @@ class _TemporalMetrics:
         self._records: dict[str, _Instrument] = {}
 
     def take(self) -> None:
+        gauges: dict[tuple[str, ...], tuple[float, dict[str, str]]] = {}
         for update in self._buffer.retrieve_updates():
-            if (kept := _TEMPORAL.get(update.metric.name)) is not None:
-                self._take(update, kept)
+            metric = update.metric
+            name = metric.name
+            if (kept := _TEMPORAL.get(name)) is None:
+                continue
+            labels = _kept(update, kept)
+            if name not in self._records:
+                self._records[name] = _Instrument(self._meter, _of_temporal(metric))
+            if metric.kind == BUFFERED_METRIC_KIND_GAUGE:
+                # Each task changes the gauges of its worker several times: only the last counts.
+                gauges[name, *labels.values()] = update.value, labels
+            else:
+                self._records[name].record(update.value, labels)
+        for (name, *_), (value, labels) in gauges.items():
+            self._records[name].record(value, labels)
 
-    def _take(self, update: "BufferedMetricUpdate", kept: tuple[str, ...]) -> None:
-        name = update.metric.name
-        if name not in self._records:
-            self._records[name] = _Instrument(self._meter, _of_temporal(update.metric))
-        given = update.attributes
-        self._records[name].record(
-            update.value, {label: str(given[label]) for label in kept if label in given}
-        )
+
+def _kept(update: "BufferedMetricUpdate", kept: tuple[str, ...]) -> dict[str, str]:
+    given = update.attributes
+    return {label: str(given[label]) for label in kept if label in given}
 
 
 def _of_temporal(metric: "BufferedMetric") -> Metric:

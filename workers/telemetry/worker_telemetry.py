@@ -61,7 +61,7 @@ def telemetry(
     """
     jobs: list[Job] = []
     if Role.WORKFLOWS in roles and _sends(environment, "TRACES"):
-        from workers.telemetry.trace_export import export_traces
+        from workers.telemetry.traces.trace_export import export_traces
 
         jobs.append(lambda client, stop: export_traces(client, settings.data_dir, stop))
     with ExitStack() as stack:

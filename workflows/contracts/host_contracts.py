@@ -16,6 +16,7 @@ from workflows.domain.gate import GateSpec
 from workflows.domain.ids import Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.repository import CopiedFile
 from workflows.domain.session.session_config import SETUP_TIMEOUT, HostPattern
+from workflows.domain.timed_part import TimedPart
 from workflows.domain.verdict import Evidence, EvidencePlace
 from workflows.domain.violation import DiffLimits, Violation
 
@@ -106,6 +107,8 @@ class WorktreeReady(BaseModel, frozen=True, extra="forbid"):
     """The worktree stands at its checkpoint."""
 
     checkpoint: Commit
+    parts: tuple[TimedPart, ...] = ()
+    """Its set-up, for the trace."""
 
 
 class RunTools(BaseModel, frozen=True, extra="forbid"):
@@ -138,6 +141,8 @@ class Observation(BaseModel, frozen=True, extra="forbid"):
     """An error, or a command of which a part did not exit with 0."""
     whole: Digest | None = None
     """The whole text in the store, if it was cut."""
+    took: timedelta | None = None
+    """For the trace; None: an outcome of an earlier version."""
 
 
 class ToolsOutcome(BaseModel, frozen=True, extra="forbid"):

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from workflows.domain.evolution import evolve
 from workflows.domain.ids import Digest, Tree
+from workflows.domain.timed_part import TimedPart
 
 NotRun = Literal["spared", "not_concerned"]
 """Why a gate was not asked: a cheaper one had found enough, or the change is none of its."""
@@ -128,6 +129,12 @@ class GateReport(BaseModel, frozen=True, extra="forbid"):
     results: tuple[GateResult, ...]
     notices: tuple[str, ...] = ()
     """Hosts that set-up tried and could not reach, although it succeeded; at most 20."""
+    parts: tuple[TimedPart, ...] = ()
+    """Set-up and each run of a gate, for the trace; empty for results of an earlier run."""
+
+    def timed(self, parts: tuple[TimedPart, ...]) -> Self:
+        """Return it with what the run spent its time on."""
+        return evolve(self, {"parts": parts})
 
 
 class Judgement(BaseModel, frozen=True, extra="forbid"):

@@ -17,7 +17,7 @@ from workers.telemetry.session_record import (
     QuestionSeen,
     SessionRecord,
 )
-from workers.telemetry.session_trace import Span, Trace
+from workers.telemetry.traces.span_values import Span, Trace
 from workflows.domain.agent.agent_values import AgentEnd, AgentLimits, AgentOutcome
 from workflows.domain.agent.model_values import Role
 from workflows.domain.budget import Bill

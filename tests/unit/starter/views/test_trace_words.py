@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from starter.views.trace_words import is_agent, tree
-from workers.telemetry.session_trace import Span, Trace
+from workers.telemetry.traces.span_values import Span, Trace
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -12,7 +12,7 @@ from temporalio import activity
 from temporalio.testing import ActivityEnvironment
 
 from workers.telemetry.json_log import JsonLines
-from workers.telemetry.trace_ids import span_of, trace_of
+from workers.telemetry.traces.trace_ids import span_of, trace_of
 from workers.worker_log import write_log_to
 
 DEVELOPER = "session/s1/2/develop/dev.tax.rate.3"

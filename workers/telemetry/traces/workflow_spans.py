@@ -1,37 +1,39 @@
-"""One session as a trace: a span for each workflow, turn and activity, read from the histories.
+"""The spans of one workflow id, from the events of all its runs as they come.
 
-The histories hold every activity exactly once, whatever was killed in between, so nothing has to be
-recorded while a session runs. Ids follow from the events: reading again gives the same spans.
-
-| span     | from                                       | below                             |
-|----------|--------------------------------------------|-----------------------------------|
-| workflow | all runs of one workflow id, as one        | the workflow that started it      |
-| turn     | an agent's model call, up to the next one  | the agent's workflow              |
-| activity | its scheduling, up to its end              | its turn, otherwise its workflow  |
+| span            | from                                       | below                             |
+|-----------------|--------------------------------------------|-----------------------------------|
+| workflow        | all runs of the id, as one                 | the workflow that started it      |
+| run             | each run, if it continued as new           | its workflow; linked to the last  |
+| turn            | an agent's model call, up to the next one  | the agent's workflow              |
+| activity        | its scheduling, up to its end              | its turn, otherwise its workflow  |
+| call, gate, setup | the outcome of an activity (`inner_spans`) | the activity                    |
+| wait            | what a session waited for (`person_waits`) | the session                       |
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from datetime import datetime, timedelta
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple, Self, TypedDict, Unpack
+from typing import Final, NamedTuple
 
 from pydantic import BaseModel
+from temporalio.api.common.v1 import Payloads
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.failure.v1 import Failure
 from temporalio.api.history.v1 import HistoryEvent
-from temporalio.client import Client, WorkflowExecution
+from temporalio.client import Client
 
 from workers.telemetry.history_events import decoded, summary_of, time_of
-from workers.telemetry.trace_ids import digest, span_of, trace_of
-from workflows.contracts.model_contracts import CALL_MODEL, ModelAnswered, ModelOutcome
-from workflows.domain.evolution import evolve
-
-Attribute = str | int | float | bool | tuple[str, ...]
-Outcome = Literal["running", "completed", "failed", "timed out", "cancelled", "terminated"]
+from workers.telemetry.traces.inner_spans import READ, inner_spans
+from workers.telemetry.traces.session_waits import SessionWaits
+from workers.telemetry.traces.span_values import Attribute, Outcome, Span
+from workers.telemetry.traces.trace_ids import digest, span_of
+from workflows.contracts.model_contracts import CALL_MODEL
+from workflows.domain.agent.model_values import Usage
 
 _AGENT: Final = "AgentWorkflow"
+_SESSION: Final = "SessionWorkflow"
 _MESSAGE: Final = 500
 _ASKED: Final = re.compile(r"turn (?P<turn>\d+): ask (?P<provider>[^/]+)/(?P<model>.+)")
 """The summary of a model call; its request holds a whole prompt."""
@@ -42,69 +44,18 @@ _ENDS: Final[dict[EventType.ValueType, Outcome]] = {
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED: "cancelled",
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED: "terminated",
 }
-
-
 _NOTHING: Final[Mapping[str, Attribute]] = MappingProxyType({})
 
 
-class _SpanChanges(TypedDict, total=False):
-    ended: datetime
-    outcome: Outcome
-    attempts: int
-    cost_usd: Decimal
-    attributes: dict[str, Attribute]
+class _Answer(BaseModel, frozen=True, extra="ignore"):
+    """What is read of a model call's outcome; its text and its calls are not."""
 
-
-class Span(BaseModel, frozen=True, extra="forbid"):
-    """One piece of work and its time."""
-
-    id: str
-    """16 hexadecimal digits, unique in the trace."""
-    parent: str | None
-    """The span around it; None: the session itself."""
-    kind: Literal["workflow", "turn", "activity"]
-    name: str
-    """`session`, `ledger`, an agent's name, `develop 1` (a wave and its cycle), `turn 3`, or an
-    activity's type."""
-    summary: str = ""
-    """In words, as the Web UI shows it."""
-    began: datetime
-    ended: datetime | None = None
-    """None: it has not ended."""
-    outcome: Outcome = "running"
-    attempts: int = 1
-    cost_usd: Decimal | None = None
-    """What model calls in it cost; None: there was none."""
-    attributes: dict[str, Attribute] = {}
-    """Facts by the names of OpenTelemetry's semantic conventions, where there is one."""
-
-    def evolve(self, **changes: Unpack[_SpanChanges]) -> Self:
-        """Return a copy with some fields replaced."""
-        return evolve(self, changes)
-
-
-class Trace(BaseModel, frozen=True, extra="forbid"):
-    """All spans of a session."""
-
-    trace_id: str
-    """32 hexadecimal digits, which follow from the session's id."""
-    session: str
-    spans: tuple[Span, ...]
-    """The session's first; otherwise in the order in which they began."""
-
-
-async def read_trace(client: Client, session: str) -> Trace:
-    """Read the histories of a session and of everything that it started."""
-    root = f"session/{session}"
-    query = f'WorkflowId = "{root}" OR WorkflowId STARTS_WITH "{root}/"'
-    runs = [each async for each in client.list_workflows(query)]
-    spans: list[Span] = []
-    for name in sorted({each.id for each in runs}):
-        reader = _WorkflowReader(client, name)
-        own = (each for each in runs if each.id == name)
-        spans += await reader.spans(sorted(own, key=lambda each: each.start_time))
-    ordered = sorted(spans, key=lambda each: (each.parent is not None, each.began, each.id))
-    return Trace(trace_id=trace_of(session), session=session, spans=tuple(_summed(ordered)))
+    kind: str
+    usage: Usage | None = None
+    stop: str = ""
+    cost_usd: Decimal = Decimal(0)
+    latency: timedelta = timedelta()
+    scripted: bool = False
 
 
 class _Turn(NamedTuple):
@@ -113,27 +64,28 @@ class _Turn(NamedTuple):
     began: datetime
 
 
-class _WorkflowReader:
-    """Reads all runs of one workflow id."""
+class WorkflowSpans:
+    """Takes the events of all runs of one workflow id, in order."""
 
     def __init__(self, client: Client, workflow: str) -> None:
+        """Args: who decodes payloads; the workflow's id."""
         self._client = client
         self._workflow = workflow
         self._id = span_of(workflow)
         self._span: Span | None = None
+        self._runs: list[datetime] = []
         self._found: dict[str, Span] = {}
+        self._turns: list[_Turn] = []
+        self._waits: SessionWaits | None = None
         self._open: dict[int, str] = {}
         """Spans of scheduled activities, by the event that scheduled each."""
-        self._turn: _Turn | None = None
+        self._taken: dict[str, datetime] = {}
+        """When a worker took each open activity."""
         self._has_turns = False
-        scheduled, started = (
-            EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
-            EventType.EVENT_TYPE_ACTIVITY_TASK_STARTED,
-        )
         self._readers: dict[EventType.ValueType, Callable[[HistoryEvent], Awaitable[None]]] = {
             EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED: self._began,
-            scheduled: self._scheduled,
-            started: self._started,
+            EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED: self._scheduled,
+            EventType.EVENT_TYPE_ACTIVITY_TASK_STARTED: self._started,
             EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED: self._completed,
             EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED: self._failed,
             EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT: self._timed_out,
@@ -141,23 +93,74 @@ class _WorkflowReader:
             **dict.fromkeys(_ENDS, self._ended),
         }
 
-    async def spans(self, runs: Iterable[WorkflowExecution]) -> list[Span]:
-        """Return the spans of the runs, the workflow's own first."""
-        for run in runs:
-            handle = self._client.get_workflow_handle(run.id, run_id=run.run_id)
-            self._open.clear()
-            async for event in handle.fetch_history_events():
-                if (reader := self._readers.get(event.event_type)) is not None:
-                    await reader(event)
-        self._close_turn(None)
-        return [] if self._span is None else [self._span, *self._found.values()]
+    async def take(self, event: HistoryEvent) -> None:
+        """Take up the next event."""
+        if (reader := self._readers.get(event.event_type)) is not None:
+            await reader(event)
+        if self._waits is not None:
+            await self._waits.take(event)
+
+    def spans(self) -> Iterator[Span]:
+        """Yield all spans so far, the workflow's own first."""
+        if self._span is None:
+            return
+        yield self._span
+        yield from self._run_spans(self._span)
+        yield from self._turn_spans(self._span)
+        yield from self._found.values()
+        if self._waits is not None:
+            yield from self._waits.spans(self._span.ended)
+
+    def _run_spans(self, whole: Span) -> Iterator[Span]:
+        ends = [*self._runs[1:], whole.ended]
+        before: str | None = None
+        for number, (began, ended) in enumerate(zip(self._runs, ends, strict=True), 1):
+            if len(self._runs) == 1:
+                return
+            run = digest("run", self._workflow, number)[:16]
+            yield Span(
+                id=run,
+                parent=self._id,
+                kind="run",
+                name=f"run {number}",
+                began=began,
+                ended=ended,
+                outcome=whole.outcome if number == len(self._runs) else "completed",
+                follows=before,
+            )
+            before = run
+
+    def _turn_spans(self, agent: Span) -> Iterator[Span]:
+        """Yield the turns; each ends with the last that began in it."""
+        ends: dict[str, datetime] = {}
+        for each in self._found.values():
+            if each.parent is not None and each.ended is not None:
+                ends[each.parent] = max(each.ended, ends.get(each.parent, each.ended))
+        for number, turn in enumerate(self._turns, 1):
+            is_last = number == len(self._turns)
+            is_open = is_last and agent.ended is None
+            until = turn.began if is_last else self._turns[number].began
+            yield Span(
+                id=turn.id,
+                parent=self._id,
+                kind="turn",
+                name=f"turn {turn.number}",
+                began=turn.began,
+                ended=None if is_open else ends.get(turn.id, until),
+                outcome="running" if is_open else "completed",
+            )
 
     async def _began(self, event: HistoryEvent) -> None:
+        self._open.clear()
+        self._runs.append(time_of(event))
         if self._span is not None:
+            self._span = self._span.evolve(ended=None, outcome="running")
             return  # the next run of the same work
         given = event.workflow_execution_started_event_attributes
-        parent = given.parent_workflow_execution.workflow_id
-        self._has_turns = given.workflow_type.name == _AGENT
+        parent, kind = given.parent_workflow_execution.workflow_id, given.workflow_type.name
+        self._has_turns = kind == _AGENT
+        if kind == _SESSION:
+            self._waits = SessionWaits(self._client, self._id)
         self._span = Span(
             id=self._id,
             parent=span_of(parent) if parent else None,
@@ -166,7 +169,7 @@ class _WorkflowReader:
             began=time_of(event),
             attributes={
                 "temporal.workflow.id": self._workflow,
-                "temporal.workflow.type": given.workflow_type.name,
+                "temporal.workflow.type": kind,
             },
         )
 
@@ -177,6 +180,7 @@ class _WorkflowReader:
         for span in self._open.values():
             lost = "cancelled" if outcome == "completed" else outcome
             self._found[span] = _over(self._found[span], event, lost)
+        self._open.clear()
 
     async def _scheduled(self, event: HistoryEvent) -> None:
         given = event.activity_task_scheduled_event_attributes
@@ -194,7 +198,7 @@ class _WorkflowReader:
         self._open[event.event_id] = span
         self._found[span] = Span(
             id=span,
-            parent=self._id if self._turn is None else self._turn.id,
+            parent=self._turns[-1].id if self._turns else self._id,
             kind="activity",
             name=name,
             summary=summary,
@@ -203,36 +207,15 @@ class _WorkflowReader:
         )
 
     def _begin_turn(self, call: str, number: int, began: datetime) -> None:
-        if self._turn is not None and self._turn.number == number:
+        if self._turns and self._turns[-1].number == number:
             return  # the same call again, with the whole conversation
-        self._close_turn(began)
-        self._turn = _Turn(digest("turn", call)[:16], number, began)
-
-    def _close_turn(self, until: datetime | None) -> None:
-        """Add the turn's span; it ends with the last that began in it.
-
-        Args:
-            until: when the next turn began; None: this is the last, open while its agent runs.
-        """
-        if self._turn is None:
-            return
-        parts = [each for each in self._found.values() if each.parent == self._turn.id]
-        ends = [each.ended for each in parts if each.ended is not None]
-        is_open = until is None and (self._span is None or self._span.ended is None)
-        self._found[self._turn.id] = Span(
-            id=self._turn.id,
-            parent=self._id,
-            kind="turn",
-            name=f"turn {self._turn.number}",
-            began=self._turn.began,
-            ended=None if is_open else max(ends, default=until),
-            outcome="running" if is_open else "completed",
-        )
+        self._turns.append(_Turn(digest("turn", call)[:16], number, began))
 
     async def _started(self, event: HistoryEvent) -> None:
         given = event.activity_task_started_event_attributes
         if (span := self._open.get(given.scheduled_event_id)) is None:
             return
+        self._taken[span] = time_of(event)
         old = self._found[span]
         waited = (time_of(event) - old.began).total_seconds()
         facts = {**old.attributes, "blueflame.waited_s": round(waited, 3)}
@@ -243,10 +226,17 @@ class _WorkflowReader:
         if (span := self._open.pop(given.scheduled_event_id, None)) is None:
             return
         done = _over(self._found[span], event, "completed")
-        if done.name == CALL_MODEL.name:
-            answer = await decoded(self._client, given.result, ModelOutcome)
-            done = _answered(done, answer) if isinstance(answer, ModelAnswered) else done
+        started = self._taken.pop(span, done.began)
         self._found[span] = done
+        if done.name == CALL_MODEL.name:
+            answer = await self._decoded(given.result, _Answer)
+            self._found[span] = _answered(done, answer) if isinstance(answer, _Answer) else done
+        elif (kind := READ.get(done.name)) is not None:
+            outcome = await self._decoded(given.result, kind)
+            self._found |= {each.id: each for each in inner_spans(done, started, outcome)}
+
+    async def _decoded(self, given: Payloads, kind: type[BaseModel]) -> object:
+        return await decoded(self._client, given, kind)
 
     async def _failed(self, event: HistoryEvent) -> None:
         given = event.activity_task_failed_event_attributes
@@ -265,6 +255,7 @@ class _WorkflowReader:
     ) -> None:
         if (span := self._open.pop(scheduled, None)) is None:
             return
+        self._taken.pop(span, None)
         facts: dict[str, Attribute] = {}
         if failure.message:
             facts["error.message"] = failure.message[:_MESSAGE]
@@ -281,8 +272,9 @@ def _over(
     )
 
 
-def _answered(span: Span, answer: ModelAnswered) -> Span:
-    usage = answer.usage
+def _answered(span: Span, answer: _Answer) -> Span:
+    if (usage := answer.usage) is None:
+        return span  # the store had lost the conversation: nothing was sent
     facts: dict[str, Attribute] = {
         "gen_ai.usage.input_tokens": usage.input_tokens,
         "gen_ai.usage.cache_read.input_tokens": usage.cached_input_tokens,
@@ -294,20 +286,6 @@ def _answered(span: Span, answer: ModelAnswered) -> Span:
         "blueflame.scripted": answer.scripted,
     }
     return span.evolve(cost_usd=answer.cost_usd, attributes={**span.attributes, **facts})
-
-
-def _summed(spans: Sequence[Span]) -> list[Span]:
-    """Give each span the cost of all model calls in it."""
-    around = {each.id: each.parent for each in spans}
-    sums: dict[str, Decimal] = {}
-    for each in spans:
-        if each.cost_usd is None:
-            continue
-        place: str | None = each.id
-        while place is not None:
-            sums[place] = sums.get(place, Decimal(0)) + each.cost_usd
-            place = around.get(place)
-    return [each.evolve(cost_usd=sums[each.id]) if each.id in sums else each for each in spans]
 
 
 def _name(workflow: str) -> str:

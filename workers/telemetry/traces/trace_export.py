@@ -4,10 +4,12 @@ It is switched on by the standard variables `OTEL_EXPORTER_OTLP_ENDPOINT` or
 `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, and takes all others of that family. The spans come from the
 histories, so sessions do not wait for it. What was sent is kept in `traces/` of the data; after a
 crash a few spans may be sent again, with the same ids.
+
+`OTEL_TRACES_SAMPLER` decides once for a whole session: a trace's id follows from the session's, and
+with it all that continues or belongs to it is sent, or nothing is.
 """
 
 import asyncio
-import json
 import logging
 import time
 from collections.abc import Awaitable, Iterable
@@ -17,26 +19,29 @@ from pathlib import Path
 from typing import Final
 
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
+from opentelemetry.trace import Link, SpanContext, SpanKind, TraceFlags
 from opentelemetry.trace.status import Status, StatusCode
 from temporalio.client import Client
 
 from activities.file_locks import FileLock
-from workers.atomic_file import replace_text
-from workers.telemetry.session_trace import Span, Trace, read_trace
+from workers.telemetry.traces.session_trace import TraceReader
+from workers.telemetry.traces.span_values import Span, Trace
+from workers.telemetry.traces.trace_ids import trace_of
 
 _log = logging.getLogger(__name__)
 
-_LOOK_SECONDS: Final = 5.0
-_SHARE: Final = 20
-"""It rests this many times as long as it took to look: at most a twentieth of one core."""
+_LOOK_SECONDS: Final = 10.0
+_SHARE: Final = 50
+"""It rests this many times as long as it took to look: at most a fiftieth of one core."""
 _BACK: Final = timedelta(days=1)
 """Sessions that ended longer ago are not sent."""
 _BATCH: Final = 500
 _MODEL: Final = "gen_ai.request.model"
+_COMPLETE: Final = "complete"
 _SCOPE: Final = InstrumentationScope("blueflame")
 
 
@@ -55,7 +60,9 @@ async def export_traces(client: Client, data_dir: Path, stop: asyncio.Event) -> 
     try:
         exporter = OTLPSpanExporter()
         try:
-            await TraceExport(client, data_dir / "traces", exporter).run(stop)
+            # The provider is the public way to the sampler that the environment names.
+            sampler = TracerProvider(shutdown_on_exit=False).sampler
+            await TraceExport(client, data_dir / "traces", exporter, sampler).run(stop)
         finally:
             exporter.shutdown()
     except Exception as error:  # noqa: BLE001  (see above)
@@ -65,11 +72,24 @@ async def export_traces(client: Client, data_dir: Path, stop: asyncio.Event) -> 
 class TraceExport:
     """Sends the spans of all sessions of one server."""
 
-    def __init__(self, client: Client, folder: Path, exporter: SpanExporter) -> None:
-        """Args: `folder`: for what was sent; it is made if missing."""
+    def __init__(
+        self, client: Client, folder: Path, exporter: SpanExporter, sampler: Sampler = ALWAYS_ON
+    ) -> None:
+        """Send nothing yet.
+
+        Args:
+            client: of the server.
+            folder: for what was sent; it is made if missing.
+            exporter: sends spans.
+            sampler: chooses the sessions.
+        """
         self._client = client
         self._folder = folder
         self._exporter = exporter
+        self._sampler = sampler
+        self._reading: dict[str, tuple[TraceReader, set[str]]] = {}
+        """The sessions that are open, each with the ids of the spans that were sent."""
+        self._complete: set[str] = set()
         self._is_failing = False
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -110,26 +130,45 @@ class TraceExport:
             "WorkflowType = 'SessionWorkflow' AND ExecutionStatus != 'ContinuedAsNew' "
             f"AND (ExecutionStatus = 'Running' OR CloseTime > '{since}')"
         )
-        sessions = [each.id async for each in self._client.list_workflows(query)]
-        for workflow in dict.fromkeys(sessions):
-            await self._safely(self.send(workflow.removeprefix("session/")))
+        found = [each.id async for each in self._client.list_workflows(query)]
+        sessions = [each.removeprefix("session/") for each in dict.fromkeys(found)]
+        self._complete.intersection_update(sessions)
+        for session in sessions:
+            await self._safely(self.send(session))
 
     async def send(self, session: str) -> None:
-        """Send what of one session has ended and was not sent yet."""
-        record = self._folder / f"{session}.json"
-        sent = _sent(record)
-        if sent is None:
+        """Send what of one session has ended and was not sent yet, if it is sampled."""
+        if session in self._complete or not self._is_sampled(session):
             return
-        trace = await read_trace(self._client, session)
+        if session not in self._reading:
+            if (sent := _sent(self._record(session))) is None:
+                self._complete.add(session)
+                return
+            self._reading[session] = TraceReader(self._client, session), sent
+        reader, sent = self._reading[session]
+        trace = await reader.look()
         fresh = [each for each in trace.spans if each.ended is not None and each.id not in sent]
         for start in range(0, len(fresh), _BATCH):
             batch = fresh[start : start + _BATCH]
             if not await self._send(exported(trace, batch)):
                 return
             sent |= {each.id for each in batch}
-            replace_text(record, json.dumps({"sent": sorted(sent)}))
+            self._note(session, [each.id for each in batch])
         if all(each.ended is not None for each in trace.spans):
-            replace_text(record, json.dumps({"complete": True}))
+            self._note(session, [_COMPLETE])
+            self._complete.add(session)
+            del self._reading[session]
+
+    def _is_sampled(self, session: str) -> bool:
+        result = self._sampler.should_sample(None, int(trace_of(session), 16), "session")
+        return result.decision.is_sampled()
+
+    def _record(self, session: str) -> Path:
+        return self._folder / f"{session}.sent"
+
+    def _note(self, session: str, lines: list[str]) -> None:
+        with self._record(session).open("a") as record:
+            record.write("".join(f"{line}\n" for line in lines))
 
     async def _send(self, spans: list[ReadableSpan]) -> bool:
         result = await asyncio.to_thread(self._exporter.export, spans)
@@ -156,6 +195,7 @@ def exported(trace: Trace, spans: Iterable[Span]) -> list[ReadableSpan]:
             parent=None if each.parent is None else _context(trace, each.parent),
             resource=resource,
             attributes={**common, **_facts(each)},
+            links=[] if each.follows is None else [Link(_context(trace, each.follows))],
             kind=SpanKind.CLIENT if _MODEL in each.attributes else SpanKind.INTERNAL,
             instrumentation_scope=_SCOPE,
             status=_status(each),
@@ -167,6 +207,8 @@ def exported(trace: Trace, spans: Iterable[Span]) -> list[ReadableSpan]:
 
 
 def _title(span: Span) -> str:
+    if span.kind == "call":
+        return f"execute_tool {span.name}"
     model = span.attributes.get(_MODEL)
     return span.name if model is None else f"chat {model}"
 
@@ -204,15 +246,15 @@ def _nanoseconds(at: datetime) -> int:
 def _sent(record: Path) -> set[str] | None:
     """Return the ids of spans that were sent; None: the session is complete."""
     try:
-        content = json.loads(record.read_text())
-        return None if content.get("complete") else set(content["sent"])
-    except (OSError, ValueError, KeyError):
+        lines = set(record.read_text().split())
+    except (OSError, ValueError):
         return set()
+    return None if _COMPLETE in lines else lines
 
 
 def _forget(folder: Path, before: float) -> None:
     """Remove the records of sessions that are no longer looked at."""
-    for record in folder.glob("*.json"):
+    for record in folder.glob("*.*"):
         with suppress(OSError):
             if record.stat().st_mtime < before:
                 record.unlink()
