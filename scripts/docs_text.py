@@ -25,6 +25,9 @@ VARIABLES = {
     "BLUEFLAME_METRICS_ADDRESS": "`host:port` where Prometheus scrapes the workers: role "
     "`workflows` at that port, those of `models`, `host` and `land` at the next three; port 0: any "
     "free ones ([monitoring](monitoring.md#metrics))",
+    "BLUEFLAME_LIVENESS_SECONDS": "for how long a worker may be blocked, or without contact to its "
+    "server, before it counts as hanging; 120 if not set "
+    "([operating](operating.md#is-a-worker-alive))",
     "BLUEFLAME_CGROUP": "the path of a delegated cgroup (version 2) in which each command gets "
     "its own cgroup, or `own` ([operating](operating.md#limits-by-the-kernel))",
     "BLUEFLAME_TOOLCHAINS": "toolchains that this host may show in the sandbox, as a JSON list of "

@@ -113,6 +113,9 @@ class Settings(BaseSettings):
     metrics_address: str | None = Field(default=None, pattern=r"^[A-Za-z0-9.:\[\]_-]+:[0-9]{1,5}$")
     """`host:port` where Prometheus scrapes the first role; the others have the next ports, in the
     order workflows, models, host, land. Port 0: any free ones. None: metrics are not served."""
+    liveness_seconds: int = Field(default=120, ge=1, le=86_400)
+    """For how long a worker may be without contact to its server, or its event loop blocked,
+    before it counts as hanging."""
     build: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
     """The build that this process's workflow code belongs to; None: named after the code itself."""
     takes_new: bool = True

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from temporalio.client import Client
@@ -21,6 +22,8 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxR
 
 from workers import wiring
 from workers.hosting import data_layout
+from workers.liveness import service_manager, sign_keeping
+from workers.liveness.polling_look import trouble
 from workers.roles import Role
 from workers.server.supervisor import GRACE, READY_LINE
 from workers.settings import Settings
@@ -88,16 +91,26 @@ async def serve(
         build = await _build(client, settings, roles, say)
         serving = _Serving(client, settings, build, measured)
         workers = [worker for offer in offered for worker in _workers(serving, offer)]
+        look = partial(trouble, client, workers, _identity(settings), journal.has_records)
         try:
             async with asyncio.TaskGroup() as group:
                 running = [group.create_task(worker.run()) for worker in workers]
                 target = client.service_client.config.target_host
                 say(f"{READY_LINE}: {', '.join(roles)} ({target})")
+                group.create_task(_show_life(settings, roles, look, stop))
                 group.create_task(_shut_down(stop, workers, running))
                 for job in told.jobs:
                     group.create_task(job(client, stop))
         finally:
             journal.close()
+
+
+async def _show_life(
+    settings: Settings, roles: Sequence[Role], look: sign_keeping.Look, stop: asyncio.Event
+) -> None:
+    async with sign_keeping.shown(settings, roles, os.environ, look):
+        await stop.wait()
+    service_manager.notify(os.environ, service_manager.STOPPING)
 
 
 async def _shut_down(

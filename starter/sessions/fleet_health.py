@@ -6,6 +6,7 @@ limits are those of the alerts in `docker/alerts.yml`.
 | not well                                                       |
 |----------------------------------------------------------------|
 | a role has no worker, or over 10 pieces of work wait for it    |
+| a worker on this machine hangs                                 |
 | less than 5 GB are free                                        |
 | no worker answers for an open session                          |
 | no worker of its build runs, or its code fails on its history  |
@@ -13,7 +14,7 @@ limits are those of the alerts in `docker/alerts.yml`.
 | nothing happened for an hour, and it waits for no one          |
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -82,10 +83,17 @@ class Health(BaseModel, frozen=True, extra="forbid"):
     sessions: tuple[SessionHealth, ...]
 
 
-def health(fleet: Fleet, server: str, disk_free_bytes: int) -> Health:
-    """Judge one look."""
+def health(fleet: Fleet, server: str, disk_free_bytes: int, hanging: Iterable[str] = ()) -> Health:
+    """Judge one look.
+
+    Args:
+        fleet: what the server knows.
+        server: its `host:port`.
+        disk_free_bytes: for the data directory.
+        hanging: what is said of each worker on this machine that hangs.
+    """
     sessions = tuple(_session(each, fleet) for each in fleet.sessions)
-    problems = [*_of_queues(fleet)]
+    problems = [*_of_queues(fleet), *(f"workers: {each}" for each in hanging)]
     if disk_free_bytes < _ENOUGH_BYTES:
         problems.append(f"disk: only {disk_free_bytes / 1e9:.1f} GB are free; see `cleanup`")
     problems += [f"session {each.session}: {each.problem}" for each in sessions if each.problem]

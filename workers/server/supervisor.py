@@ -11,7 +11,6 @@ import contextlib
 import dataclasses
 import logging
 import os
-import select
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from datetime import timedelta
@@ -26,6 +25,7 @@ from activities.ports.land.hosting_entries import HostingEntries, HostingEntry
 from activities.uninterrupted import uninterrupted
 from workers.atomic_file import replace_text
 from workers.hosting import data_layout
+from workers.liveness.process_presence import is_running
 from workers.roles import Role, environment_for
 from workers.server.dev_server import EmbeddedServer, answers
 from workers.server.older_builds import OlderBuilds, environment_of
@@ -241,19 +241,7 @@ def read_state(settings: Settings) -> SupervisorState | None:
         state = SupervisorState.model_validate_json(_state_path(settings).read_bytes())
     except (FileNotFoundError, ValidationError):
         return None
-    return state if _is_running(state.pid) else None
-
-
-def _is_running(pid: int) -> bool:
-    """Tell whether a process runs; one that has ended and was not waited for does not."""
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return False
-    try:
-        return not select.select([descriptor], [], [], 0)[0]
-    finally:
-        os.close(descriptor)
+    return state if is_running(state.pid) else None
 
 
 def _state_path(settings: Settings) -> Path:

@@ -61,6 +61,11 @@ class Journal:
             self._lock.release()
             self._directory = self._lock = None
 
+    def has_records(self) -> bool:
+        """Tell whether an activity runs, or ended in the last seconds."""
+        assert self._directory is not None, "the journal is not open"
+        return any(path.name != _LOCK for path in self._directory.iterdir())
+
     def add(self, token: bytes) -> Path:
         """Record a running activity and return the path of its record."""
         assert self._directory is not None, "the journal is not open"

@@ -1,6 +1,7 @@
 """`up`: keeps server and workers running, at a terminal or in the background."""
 
 import asyncio
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,6 +53,7 @@ def _up_settings(playbook: Path | None) -> "Settings":
 async def _up(settings: "Settings") -> None:
     from starter.machine import engine
     from starter.views import session_words, worker_words
+    from workers.liveness.sign_keeping import passed_on
     from workers.server.supervisor import read_state
     from workers.temporal.connection import read_server_file
 
@@ -66,7 +68,8 @@ async def _up(settings: "Settings") -> None:
         write(worker_words.workers_marks(kept.playbook, kept.sandbox), session_words.style)
         await supervisor.workers_ready.wait()
         write(worker_words.WORKERS_READY)
-        await asyncio.Event().wait()
+        async with passed_on(settings, os.environ):
+            await asyncio.Event().wait()
 
 
 async def _up_in_background(settings: "Settings") -> None:

@@ -1,0 +1,208 @@
+"""The services of docker-compose.yml, as far as this machine has their programs.
+
+Each command, environment and health check is taken from the file, with other addresses and folders.
+
+| service                           | here                                                      |
+|-----------------------------------|-----------------------------------------------------------|
+| workflows, models, host, land     | the same command, with the bundled server                 |
+| namespace                         | the same script, with the bundled server                  |
+| prometheus                        | Debian's program with the command of the image            |
+| temporal, schema, postgresql, web | not run: the bundled server stands in for them            |
+| collector, jaeger, grafana        | not run, as Debian has no packages of them; their files   |
+|                                   | are read in `tests/unit/test_compose.py`                  |
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import urllib.request
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.collector import collecting
+from tests.e2e.processes import ROOT
+from tests.ports import kept_port
+from tests.waiting import PATIENCE, text_of, until_blocking
+from workers.roles import Role
+from workers.temporal.connection import ServerAddress
+
+pytestmark = pytest.mark.e2e
+
+DATA = "/var/lib/blueflame"
+ROLES = [
+    Role.WORKFLOWS,
+    *(pytest.param(role, marks=pytest.mark.slow) for role in Role if role is not Role.WORKFLOWS),
+]
+
+
+def service(name: str) -> dict[str, Any]:
+    return YAML(typ="safe").load((ROOT / "docker-compose.yml").read_text())["services"][name]
+
+
+def entrypoint() -> list[str]:
+    (line,) = (
+        line for line in (ROOT / "Dockerfile").read_text().splitlines() if "ENTRYPOINT" in line
+    )
+    return json.loads(line.partition(" ")[2])
+
+
+class Container:
+    """A worker's service, with its folders below another one."""
+
+    def __init__(self, role: Role, folder: Path, server: str, collector: str) -> None:
+        self.role = role
+        self.folder = folder
+        self._service = service(role)
+        given = {k: v for k, v in self._service["environment"].items() if v is not None}
+        assert given["TEMPORAL_ADDRESS"] == "temporal:7233"
+        assert given["BLUEFLAME_METRICS_ADDRESS"] == "0.0.0.0:9464"
+        given["TEMPORAL_ADDRESS"] = server
+        given["BLUEFLAME_METRICS_ADDRESS"] = "127.0.0.1:0"
+        given["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] = collector
+        given["BLUEFLAME_DATA_DIR"] = given["BLUEFLAME_DATA_DIR"].replace(DATA, str(folder))
+        programs = sysconfig.get_path("scripts")
+        # As in the image: its programs, and nothing of the person's.
+        path = os.pathsep.join((programs, os.environ["PATH"]))
+        self._environment = {**given, "PATH": path, "HOME": str(folder), "PYTHONPATH": str(ROOT)}
+        for name in ("", "host", "store"):
+            (folder / name).mkdir(mode=0o700, exist_ok=True)
+
+    @contextlib.contextmanager
+    def running(self) -> "Generator[subprocess.Popen[bytes]]":
+        command = [*entrypoint(), *self._service["command"]]
+        assert command[0] == "python"
+        with (self.folder / "said").open("wb") as said:
+            process = subprocess.Popen(
+                [sys.executable, *command[1:]],
+                cwd=self.folder,
+                env=self._environment,
+                stdout=said,
+                stderr=said,
+            )
+            try:
+                yield process
+            finally:
+                process.kill()
+                process.wait(PATIENCE)
+
+    def check(self) -> tuple[int, str]:
+        """Run the health check once."""
+        kind, program, *arguments = self._service["healthcheck"]["test"]
+        assert kind == "CMD"
+        found = shutil.which(program, path=self._environment["PATH"])
+        assert found is not None
+        ran = subprocess.run(
+            [found, *arguments],
+            cwd=self.folder,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        return ran.returncode, ran.stdout + ran.stderr
+
+    def metrics(self) -> str:
+        """Return the address where the worker says that it serves them."""
+        said = (self.folder / "said").read_text()
+        return said.partition("metrics at ")[2].splitlines()[0]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_workers_service_is_healthy_until_it_ends(
+    role: Role, tmp_path: Path, temporal_server: ServerAddress
+) -> None:
+    with collecting() as (_, collector):
+        container = Container(role, tmp_path / "blueflame", temporal_server.address, collector)
+        code, said = container.check()
+        assert (code, role in said) == (1, True)  # before its start
+        with container.running() as process:
+            seen = lambda: (container.check(), text_of(container.folder / "said"))  # noqa: E731
+            until_blocking(lambda: container.check()[0] == 0, "it is healthy", seen=seen)
+            with urllib.request.urlopen(container.metrics(), timeout=PATIENCE) as answer:
+                assert b"blueflame_" in answer.read()
+            process.terminate()
+            assert process.wait(PATIENCE) == 0
+            code, said = container.check()
+            assert (code, "no worker of role" in said) == (1, True)
+
+
+def test_the_namespace_is_made_once(temporal_server: ServerAddress) -> None:
+    job = service("namespace")
+    (script,) = job["command"]
+    script = script.replace("$$", "$").replace("-n default", "-n elsewhere")
+    assert script.count("-n elsewhere") == 2
+    variables = {
+        **job["environment"],
+        "TEMPORAL_ADDRESS": temporal_server.address,
+        "PATH": os.pathsep.join((sysconfig.get_path("scripts"), os.environ["PATH"])),
+        "HOME": "/nonexistent",
+    }
+    made = [
+        subprocess.run(
+            [*job["entrypoint"], script],
+            env=variables,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        for _ in range(2)
+    ]
+    assert [each.returncode for each in made] == [0, 0], made
+    # The second time, it is there.
+    assert [each.stdout != "" for each in made] == [True, False], made
+
+
+@pytest.mark.slow
+def test_prometheus_is_healthy_until_it_ends(tmp_path: Path) -> None:
+    program = shutil.which("prometheus")
+    if program is None:
+        pytest.skip("prometheus is not installed: apt-get install prometheus")
+    place = service("prometheus")
+    assert "command" not in place  # the image's: it reads this file
+    for volume in place["volumes"][:2]:
+        source, target, _ = volume.split(":")
+        assert Path(target).parent == Path("/etc/prometheus")
+        shutil.copy(ROOT / source, tmp_path / Path(target).name)
+    with kept_port() as port, (tmp_path / "said").open("wb") as said:
+        process = subprocess.Popen(
+            [
+                *(program, f"--config.file={tmp_path / 'prometheus.yml'}"),
+                f"--storage.tsdb.path={tmp_path / 'data'}",
+                f"--web.listen-address=127.0.0.1:{port}",
+            ],
+            stdout=said,
+            stderr=said,
+        )
+        try:
+            until_blocking(lambda: checked(place, port) == 0, "it is healthy")
+            rules = json.loads(get(f"http://127.0.0.1:{port}/api/v1/rules"))["data"]["groups"]
+            assert rules[0]["name"] == "blueflame"
+        finally:
+            process.terminate()
+            process.wait(PATIENCE)
+        assert checked(place, port) != 0
+
+
+def get(address: str) -> bytes:
+    with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+        return answer.read()
+
+
+def checked(place: dict[str, Any], port: int) -> int:
+    """Run a health check that asks a port, and return its code."""
+    kind, program, *arguments = place["healthcheck"]["test"]
+    assert (kind, program) == ("CMD", "wget")
+    if shutil.which("wget") is None:
+        pytest.skip("wget is not installed: apt-get install wget")
+    asked = [each.replace(":9090/", f":{port}/") for each in arguments]
+    return subprocess.run([program, *asked], timeout=PATIENCE, check=False).returncode
