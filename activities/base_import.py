@@ -15,6 +15,7 @@ from activities.ports.git_errors import PrerequisiteMissingError
 from activities.ports.host_repository import CommitReader, HistoryImport, SessionHistory
 from activities.ports.user_repository import (
     AttributeRules,
+    HandOver,
     RepositoryFacts,
     UserRepository,
 )
@@ -34,11 +35,13 @@ from workflows.policy.gates.pipe_faults import pipe_fault
 
 @dataclass(frozen=True)
 class OwnPlace:
-    """A host's repository on this machine that belongs to the user of this process."""
+    """A host's repository on this machine that this process can fill."""
 
     path: Path
     name: str
     """As in `SendBase.place`."""
+    handing: HandOver | None = None
+    """How, where it belongs to another user; None: it belongs to the user of this process."""
 
 
 class ExportActivities:
@@ -56,8 +59,8 @@ class ExportActivities:
         Args:
             repository: the person's.
             store: where what the host needs is kept.
-            own_place: by key, the repository of a host that this process may write to as its
-                owner; None: there is none.
+            own_place: by key, the repository of a host that this process can fill; None: there
+                is none.
             fail_point: called with `after-send`.
         """
         self._repository = repository
@@ -108,7 +111,7 @@ class ExportActivities:
         own = self._own_place(request.key)
         with mapped():
             if own is not None and own.name == request.place:
-                await self._repository.bring(path, commit, known, own.path)
+                await self._repository.bring(path, commit, known, own.path, own.handing)
                 sent = SentBase()
             else:
                 bundle = partial(self._repository.send, path, commit, known)

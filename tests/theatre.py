@@ -54,8 +54,7 @@ ROUTES = Routes(
 ASK = Approvals()
 _BY_NAME = {contract.name: contract for contract in CONTRACTS}
 _LOADED_ONCE = SandboxRestrictions.default.with_passthrough_modules("workflows", "pydantic")
-"""All code of workflows is loaded once, not again for each of some thousand workflows. The tests of
-`tests/e2e` and `tests/replay` load it as workers do."""
+"""All code of workflows is loaded once, as in workers, which have no sandbox at all."""
 _BEAT_SECONDS = 0.05
 """Heartbeats bring cancellations; a test should not wait for them."""
 

@@ -7,11 +7,10 @@ from typing import Final
 
 from pydantic import BaseModel
 from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
-from temporalio.worker import Replayer
+from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 
 from workers.roles import Role
 from workers.wiring import workflows_for
-from workers.worker_serving import workflow_runner
 
 _MESSAGE: Final = 500
 
@@ -43,7 +42,7 @@ async def replay_session(client: Client, session: str) -> list[ReplayedWorkflow]
     found = [each async for each in client.list_workflows(query)]
     replayer = Replayer(
         workflows=workflows_for(Role.WORKFLOWS),
-        workflow_runner=workflow_runner(),
+        workflow_runner=UnsandboxedWorkflowRunner(),
         data_converter=client.data_converter,
         namespace=client.namespace,
     )

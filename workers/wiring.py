@@ -28,19 +28,6 @@ if TYPE_CHECKING:
 
 Activity = Callable[..., Awaitable[object]]
 
-PASSED_THROUGH: Final = (
-    "workflows.domain",
-    "workflows.policy",
-    "workflows.cancellation",
-    "workflows.contracts",
-    "workflows.queues",
-    "workflows.errors",
-    "pydantic",
-    "pydantic_core",
-)
-"""Modules that workflow code shares with the process instead of loading them again in its sandbox.
-They are pure, which import-linter and ruff enforce; loading them costs 80 ms per workflow."""
-
 
 def workflows_for(role: Role) -> list[type]:
     """Return the workflow classes that a role runs."""

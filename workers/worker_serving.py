@@ -17,8 +17,7 @@ from typing import Final
 from temporalio.client import Client
 from temporalio.runtime import Runtime
 from temporalio.service import RPCError
-from temporalio.worker import Interceptor, Worker
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+from temporalio.worker import Interceptor, UnsandboxedWorkflowRunner, Worker
 
 from workers import wiring
 from workers.hosting import data_layout
@@ -197,7 +196,9 @@ def _worker(serving: _Serving, offer: Offer, task_queue: str) -> Worker:
         task_queue=task_queue,
         workflows=offer.workflows,
         activities=offer.activities,
-        workflow_runner=workflow_runner(),
+        # Temporal's sandbox, which finds what is not deterministic, would load the code again for
+        # each workflow: a third of this worker's time. Tests play every history within it.
+        workflow_runner=UnsandboxedWorkflowRunner(),
         interceptors=serving.interceptors,
         deployment_config=deployment.pinned(serving.build or "") if is_bound else None,
         max_concurrent_activities=_CONCURRENT_ACTIVITIES[offer.role],
@@ -210,12 +211,6 @@ def _worker(serving: _Serving, offer: Offer, task_queue: str) -> Worker:
 def _identity(settings: Settings) -> str:
     """Name this process, its machine and its build, as the Web UI and `health` show them."""
     return f"{os.getpid()}@{socket.gethostname()} blueflame/{build_of(settings)}"
-
-
-def workflow_runner() -> SandboxedWorkflowRunner:
-    """Return the sandbox that workflow code runs in, with the pure modules passed through."""
-    restrictions = SandboxRestrictions.default.with_passthrough_modules(*wiring.PASSED_THROUGH)
-    return SandboxedWorkflowRunner(restrictions=restrictions)
 
 
 def patient(worker: Worker) -> Worker:

@@ -5,12 +5,25 @@ It runs nothing that the repository names: no hook, no filter, no driver. The on
 user's own filters at a fast-forward that the user asked for.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field, SecretStr
 
 from workflows.domain.ids import Commit, SessionId, Tree
+
+
+@dataclass(frozen=True)
+class HandOver:
+    """How root gives packs to the host's repository, which belongs to another user."""
+
+    top: Path
+    """A folder of root's; only the host's repositories below it belong to the other user."""
+    staging: Path
+    """Where packs are made: a folder of root's on the same disk, made if it is missing."""
+    uid: int
+    gid: int
 
 
 class RepositoryFacts(BaseModel, frozen=True, extra="forbid"):
@@ -221,18 +234,25 @@ class UserRepository(Protocol):
         ...
 
     async def bring(
-        self, path: Path, commit: Commit, known: tuple[Commit, ...], bare: Path
+        self,
+        path: Path,
+        commit: Commit,
+        known: tuple[Commit, ...],
+        bare: Path,
+        handing: HandOver | None = None,
     ) -> None:
-        """Store the objects of `commit` and its history in a repository of this machine and user.
+        """Store the objects of `commit` and its history in a repository of this machine.
 
         Args:
             path: the repository to read from.
             commit: the base.
             known: commits that the receiver has, with their history.
             bare: the host's repository; no ref of it moves.
+            handing: how it gets what belongs to another user; None: it is this process's own.
 
         Raises:
             PartialCloneError: objects are missing.
+            OSError: with `handing`: a link or another file is where a folder of `bare` was.
         """
         ...
 

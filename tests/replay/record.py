@@ -23,7 +23,7 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
-from temporalio.worker import Worker
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from tests.replay import fingerprints, scenarios
 from tests.theatre import Theatre
@@ -32,7 +32,6 @@ from workers import wiring
 from workers.roles import Role
 from workers.server.dev_server import choose_address, server_command
 from workers.settings import Settings
-from workers.worker_serving import workflow_runner
 from workflows import queues
 
 HISTORIES: Final = Path(__file__).with_name("histories")
@@ -109,7 +108,7 @@ async def serving(theatre: Theatre) -> AsyncGenerator[None]:
             client,
             task_queue=queues.WORKFLOWS,
             workflows=wiring.workflows_for(Role.WORKFLOWS),
-            workflow_runner=workflow_runner(),
+            workflow_runner=UnsandboxedWorkflowRunner(),
         )
     )
     async with AsyncExitStack() as stack:

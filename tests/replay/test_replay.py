@@ -1,7 +1,8 @@
 """Recorded histories still fit the workflow code: running sessions survive the change at hand.
 
-They are played with the sandbox as workers have it, and with one that passes nothing of ours
-through: passing through switches the sandbox off for those modules, so it must hide nothing.
+They are played within Temporal's sandbox, which refuses what is not deterministic; workers leave
+it out, because it would load the code again for each workflow. Passing modules through switches it
+off for them, so that must hide nothing: slow tests pass nothing of ours through.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -11,17 +12,20 @@ import pytest
 from temporalio.client import WorkflowHistory
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Replayer, WorkflowRunner
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from tests.replay.record import HISTORIES, load
 from workers import wiring
 from workers.roles import Role
-from workers.worker_serving import workflow_runner
 from workflows.policy.decision import decisions
 
 REMEDY = (
     "running sessions would fail: gate the change by workflow.patched, or, where no session that "
     "began before has to go on, record the histories again with scripts/record_histories"
+)
+_PURE = SandboxRestrictions.default.with_passthrough_modules(
+    *("workflows.domain", "workflows.policy", "workflows.cancellation", "workflows.contracts"),
+    *("workflows.queues", "workflows.errors", "pydantic", "pydantic_core"),
 )
 FOLDERS = sorted(path for path in HISTORIES.iterdir() if path.is_dir())
 TYPES = sorted(each.__name__ for each in wiring.workflows_for(Role.WORKFLOWS))
@@ -58,7 +62,7 @@ async def _each(histories: Sequence[WorkflowHistory]) -> AsyncIterator[WorkflowH
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 async def test_histories_replay(folder: Path):
     """Field report R54."""
-    await replay(recorded(folder.name), workflow_runner())
+    await replay(recorded(folder.name), SandboxedWorkflowRunner(restrictions=_PURE))
 
 
 @pytest.mark.parametrize("workflow", ["AgentWorkflow", "SessionWorkflow"])

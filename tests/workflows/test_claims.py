@@ -9,14 +9,13 @@ from decimal import Decimal
 
 import pytest
 from temporalio.client import WorkflowHistory
-from temporalio.worker import Worker
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from tests.fakes.generous_ledger import GenerousLedger
 from tests.fakes.world import World, planned, tool
 from tests.theatre import Theatre, light_theatre, result_of
 from workers import wiring
 from workers.roles import Role as WorkerRole
-from workers.worker_serving import workflow_runner
 from workflows.contracts.host_contracts import Observation, RunTools, ToolsOutcome
 from workflows.contracts.model_contracts import CallModel, ModelOutcome, PrefixLost
 from workflows.domain.agent.agent_values import AgentLimits
@@ -142,6 +141,6 @@ async def test_a_ledger_that_ignores_what_it_granted_lets_them_pass_it(theatre: 
         theatre.client,
         task_queue="generous",
         workflows=[*honest, GenerousLedger],
-        workflow_runner=workflow_runner(),
+        workflow_runner=UnsandboxedWorkflowRunner(),
     ):
         assert await spend(theatre, "generous") > CAP

@@ -4,14 +4,13 @@ import asyncio
 import contextlib
 
 import pytest
-from temporalio.worker import Worker
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from tests.fakes.silent_ledger import SilentLedger
 from tests.fakes.world import Hold, World, name_of, planned
 from tests.theatre import Theatre, states
 from workers import wiring
 from workers.roles import Role as WorkerRole
-from workers.worker_serving import workflow_runner
 from workflows.contracts.gate_contracts import RunGates
 from workflows.contracts.land_contracts import DeliverBranch, Delivered
 from workflows.domain.gate import GateReport, GateSpec
@@ -35,7 +34,7 @@ async def test_a_session_that_ends_by_itself_never_looks_as_if_it_waited(theatre
             theatre.client,
             task_queue="silent",
             workflows=[*honest, SilentLedger],
-            workflow_runner=workflow_runner(),
+            workflow_runner=UnsandboxedWorkflowRunner(),
         ),
         theatre.session(
             world, queue="silent", approvals=UNATTENDED, gates=GATES, attempts=1

@@ -6,6 +6,7 @@
       logs/            bounded logs
       orphans/         journals of running activities (roles other than host)
       store/           shared by all roles; belongs to the host's user if that is another user
+      incoming/        packs that root makes for the host's user; empty between imports
       host/            the host role's data; `name` is the host's name, orphans/ its journals
 
 A host worker started as root drops to `host_uid`, and reaches `store` and `host` through binds.

@@ -54,20 +54,29 @@ def git_program() -> Path:
 
 
 def own_places(settings: Settings) -> "Callable[[str], OwnPlace | None]":
-    """Return what finds the repositories of this machine's host that are this process's own.
+    """Return what finds the repositories of this machine's host that this process can fill.
 
-    Root is given none: the host's user could lead it to write elsewhere.
+    Root does not write there, but hands packs over to the host's user.
     """
+    from activities.adapters.git import pack_hand_over
     from activities.adapters.git.bare_repository import Layout
     from activities.adapters.git.base_transfer import identity
     from activities.base_import import OwnPlace
+    from activities.ports.user_repository import HandOver
+
+    top, ids = settings.data_dir, (settings.host_uid, settings.host_gid)
+    handing = HandOver(top, top / "incoming", *ids)
 
     def find(key: str) -> "OwnPlace | None":
-        bare, user = Layout(settings.host_dir, key).bare, os.geteuid()
+        bare = Layout(settings.host_dir, key).bare
         name = identity(bare)
-        if name is None or user == 0 or bare.stat().st_uid != user:
+        if name is None:
             return None
-        return OwnPlace(bare, name)
+        owner, user = bare.stat().st_uid, os.geteuid()
+        if user != 0:
+            return OwnPlace(bare, name) if owner == user else None
+        is_possible = owner == settings.host_uid and pack_hand_over.is_possible(handing, bare)
+        return OwnPlace(bare, name, handing) if is_possible else None
 
     return find
 

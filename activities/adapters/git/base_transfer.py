@@ -61,9 +61,9 @@ async def write_bundle(
 
 
 async def bring(
-    git: Git, source: Scope, tip: Commit, exclude: tuple[Commit, ...], bare: Path
+    git: Git, source: Scope, tip: Commit, exclude: tuple[Commit, ...], receiving: Path
 ) -> None:
-    """Pack `tip` with its history in one repository, and store the pack in another.
+    """Pack `tip` with its history in one repository, and store the pack elsewhere.
 
     What is packed already is copied as it is, and checked by its CRC; what is loose is compressed
     quickly and not compared. For this one command the receiver's object folder stands in for the
@@ -74,14 +74,14 @@ async def bring(
         source: the sender.
         tip: the commit to send.
         exclude: commits that the receiver has; those that are not here are left out of account.
-        bare: the receiver.
+        receiving: the receiver's object folder, with a folder `pack`.
 
     Raises:
         GitCommandError: an object is missing, or there is no room.
     """
     shared = await _shared(git, source, exclude)
     named = await git.run(source, "rev-parse", "--git-path", "objects")
-    lent, receiving = source.cwd / os.fsdecode(named.stdout[:-1]), bare / "objects"
+    lent = source.cwd / os.fsdecode(named.stdout[:-1])
     borrowing = source.having(
         GIT_OBJECT_DIRECTORY=str(receiving), GIT_ALTERNATE_OBJECT_DIRECTORIES=_quoted(lent)
     )

@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from activities.adapters.git import base_names, base_transfer
+from activities.adapters.git import base_names, base_transfer, pack_hand_over
 from activities.adapters.git import git_bundle as bundles
 from activities.adapters.git.git_command import Git, Scope
 from activities.adapters.git.user import repository_preflight
@@ -29,6 +29,7 @@ from activities.ports.user_repository import (
     AttributeRules,
     BaseNames,
     FastForwardRequest,
+    HandOver,
     IgnoredFile,
     Landed,
     LandOutcome,
@@ -86,12 +87,18 @@ class GitUserRepository:
             await base_transfer.write_bundle(self._git, found.scope(), commit, known, sink)
 
     async def bring(
-        self, path: Path, commit: Commit, known: tuple[Commit, ...], bare: Path
+        self,
+        path: Path,
+        commit: Commit,
+        known: tuple[Commit, ...],
+        bare: Path,
+        handing: HandOver | None = None,
     ) -> None:
         """Store the objects of `commit` with its history on this machine's host."""
         found = await find(path)
-        with _explained(found, commit, bare):
-            await base_transfer.bring(self._git, found.scope(), commit, known, bare)
+        async with pack_hand_over.receiving(bare, handing) as objects:
+            with _explained(found, commit, objects):
+                await base_transfer.bring(self._git, found.scope(), commit, known, objects)
 
     async def land(self, request: LandRequest) -> LandOutcome:
         """Store commits and move one ref."""
@@ -150,12 +157,12 @@ class GitUserRepository:
 
 
 @contextmanager
-def _explained(found: Found, commit: Commit, bare: Path | None = None) -> Generator[None]:
+def _explained(found: Found, commit: Commit, objects: Path | None = None) -> Generator[None]:
     """Say for a person why a history cannot be packed, unless the fault is the receiver's."""
     try:
         yield
     except GitCommandError as error:
-        if "No space left" in error.stderr or (bare is not None and str(bare) in error.stderr):
+        if "No space left" in error.stderr or (objects is not None and str(objects) in error.stderr):
             raise
         if "ermission denied" in error.stderr:
             raise RepositoryUnreadableError(

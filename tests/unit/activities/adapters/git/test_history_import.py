@@ -1,5 +1,6 @@
 """The base on its way to the host: only what is missing, whole or not at all, nothing executed."""
 
+import os
 import random
 import shutil
 import subprocess
@@ -8,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from activities.adapters.git import pack_hand_over
 from activities.adapters.git.git_bundle import parse
 from activities.adapters.git.host_git import GitHostRepository, Seams
 from activities.ports.git_errors import GitCommandError, PartialCloneError, PrerequisiteMissingError
 from activities.ports.host_repository import HistoryImport
+from activities.ports.user_repository import HandOver
 from tests.unit.activities.adapters.git.home import SESSION, Home, fingerprint, plain_git
 from workflows.domain.ids import Commit, SessionId
 
@@ -135,6 +138,36 @@ async def test_a_host_that_cannot_store_is_not_blamed_on_the_history(home: Home)
     packs.touch()
     with pytest.raises(GitCommandError, match="pack"):
         await home.user.bring(home.path, home.base, known, bare_of(home))
+
+
+def handing(home: Home) -> HandOver:
+    return HandOver(home.top, home.top / "incoming", os.getuid(), os.getgid())
+
+
+async def test_a_repository_of_another_user_is_handed_whole_packs(home: Home):
+    known = (await home.host.await_base(home.base)).known
+    half = home.top / "incoming" / bare_of(home).name / "pack" / "half"
+    half.parent.mkdir(parents=True)
+    half.touch()  # of a process that was killed
+    assert pack_hand_over.is_possible(handing(home), bare_of(home))
+    await home.user.bring(home.path, home.base, known, bare_of(home), handing(home))
+    await home.host.import_base(HistoryImport(home.base, LATER))
+    home.of_host("fsck", "--strict")
+    assert not (bare_of(home) / "objects/pack/half").exists()
+    assert [path.suffix for path in (home.top / "incoming").iterdir()] == [".lock"]
+
+
+async def test_no_link_leads_a_hand_over_elsewhere(home: Home):
+    await home.host.await_base(home.base)
+    elsewhere, objects = home.top / "elsewhere", bare_of(home) / "objects"
+    (elsewhere / "pack").mkdir(parents=True)
+    for link, target in ((objects / "pack", elsewhere / "pack"), (objects, elsewhere)):
+        shutil.rmtree(link)
+        link.symlink_to(target)
+        assert not pack_hand_over.is_possible(handing(home), bare_of(home))
+        with pytest.raises(NotADirectoryError):
+            await home.user.bring(home.path, home.base, (), bare_of(home), handing(home))
+        assert list((elsewhere / "pack").iterdir()) == []
 
 
 @pytest.mark.parametrize("is_direct", [True, False])
