@@ -16,7 +16,7 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 _CALM = settings(
     deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow], max_examples=100
 )
-settings.register_profile("ci", _CALM, derandomize=True)
+settings.register_profile("ci", _CALM, derandomize=True, max_examples=40)
 settings.register_profile("thorough", _CALM, max_examples=2000)
 # Whatever runs the tests in the background may have it ignored, and what they start inherits that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -6,18 +6,18 @@ import pytest
 from _pytest.mark import ParameterSet  # what `pytest.param` returns has no public name
 from hypothesis import HealthCheck, settings
 
-_USUAL = 100
+_OTHERS = 100
 
 
 def examples(count: int) -> settings:
-    """Give a property `count` examples in an ordinary run, and else in proportion to the others.
+    """Give a property examples in proportion to the others.
 
     Its fixtures may be those of one function: they are shared by all examples.
 
     Args:
-        count: for the usual profile, which gives other properties 100.
+        count: where other properties have 100; an ordinary run gives them fewer.
     """
-    scaled = count * settings().max_examples // _USUAL
+    scaled = count * settings().max_examples // _OTHERS
     return settings(
         max_examples=max(1, scaled),
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

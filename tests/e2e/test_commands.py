@@ -444,6 +444,7 @@ def test_a_log_of_a_task_alone_is_of_the_latest_session(person: Person) -> None:
     person.types("stop", session)
 
 
+@pytest.mark.slow
 def test_a_clean_up_leaves_what_an_open_session_may_use(person: Person) -> None:
     session = person.starts_and_sees()
     store = LocalStore(person.settings.store_dir)

@@ -27,6 +27,7 @@ def comments_on_the_first_line(screen: FullScreen, text: str) -> None:
     screen.sees("Waiting for you")
 
 
+@pytest.mark.slow
 def test_a_session_is_led_to_its_end_by_keys_and_from_a_second_terminal(tmp_path: Path) -> None:
     place = NotePlace(tmp_path, "approvals: {unjudged: allow}", PLANNER, DEVELOPER, REVIEWER)
     with served(place):

@@ -149,6 +149,7 @@ async def test_settled_and_damaged_tokens_are_passed_over(
     assert not dead.exists()
 
 
+@pytest.mark.slow
 async def test_an_activity_without_code_for_it_keeps_beating(
     temporal_settings: Settings, temporal_client: Client, tmp_path: Path
 ) -> None:

@@ -154,6 +154,7 @@ async def _begun(client: Client) -> Sessions:
     return sessions
 
 
+@pytest.mark.slow
 async def test_a_session_whose_build_is_gone_waits_and_says_so(
     client: Client, tmp_path: Path
 ) -> None:

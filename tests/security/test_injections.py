@@ -174,6 +174,7 @@ def committed(data: Path) -> str:
     return "".join(git(each, "log", "--all", "-p", "--format=%H") for each in repositories)
 
 
+@pytest.mark.slow
 @pytest.mark.e2e
 @pytest.mark.sandbox
 async def test_no_order_in_any_text_has_its_effect(tmp_path: Path):

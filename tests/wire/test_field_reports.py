@@ -130,7 +130,7 @@ async def test_r13_temporal_waits_and_blue_flame_never_does(
     stage: Stage, provider: Provider, value: Any, wait: timedelta | None
 ) -> None:
     stage.simulator.play(play(f"{{error: {{kind: rate_limited, retry_after: {value}}}}}"))
-    for _ in range(10):
+    for _ in range(3):
         end = await ending(stage.caller, provider)
         assert isinstance(end, ApplicationError)
         assert (end.type, end.non_retryable) == (FailureType.RATE_LIMITED, False)

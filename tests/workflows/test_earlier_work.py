@@ -101,6 +101,7 @@ async def test_merged_work_is_taken_back_by_git_and_merged_like_any_other(
     assert made.claims == ("src/a/**",)
 
 
+@pytest.mark.slow
 async def test_where_later_work_is_in_the_way_an_agent_does_it_if_a_person_says_so(
     theatre: Theatre,
 ) -> None:

@@ -11,6 +11,7 @@ from tests.waiting import until
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
+@pytest.mark.slow
 async def test_the_histories_of_a_session_go_and_those_of_others_stay(theatre: Theatre) -> None:
     async with theatre.session(World(planned({"id": "a"}))) as first:
         await first.result()

@@ -118,6 +118,7 @@ async def test_the_session_pauses_and_a_person_resumes_it(theatre: Theatre, role
     assert states(result) == {"a": ("merged", 1)}, "no attempt is used up"
 
 
+@pytest.mark.slow
 async def test_all_agents_that_need_the_key_hold(theatre: Theatre) -> None:
     """Field report R13."""
     world = Refusing(

@@ -127,6 +127,7 @@ def is_in(phase: str) -> Callable[[SessionView], bool]:
     return lambda view: view.phase == phase
 
 
+@pytest.mark.slow
 async def test_fast_spending_pauses_the_session_and_resume_goes_on(theatre: Theatre):
     world = World(planned({"id": "a"}), usd_per_call=Decimal("0.30"))
     caps = Caps(burn_usd_per_minute=Decimal("0.01"), warn_usd=Decimal(5))

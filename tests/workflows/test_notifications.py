@@ -156,6 +156,7 @@ async def test_a_session_tells_each_kind_of_need_once_with_the_command_that_answ
     ]
 
 
+@pytest.mark.slow
 async def test_a_pause_at_the_cap_is_told_with_the_command_that_raises_it(
     theatre: Theatre, receiver: Receiver, tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ def _shown(world: World) -> list[tuple[str, bool, bool]]:
     ]
 
 
+@pytest.mark.slow
 async def test_it_is_a_draft_until_every_task_is_merged(theatre: Theatre):
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
     result = await played(theatre, world, deliver="pull_request")
@@ -156,6 +157,7 @@ async def test_a_person_lets_one_attempt_at_a_requested_change_start(theatre: Th
     assert {each.pull.branch for each in world.hosting.published} == {result.branch}
 
 
+@pytest.mark.slow
 async def test_a_rule_starts_no_more_attempts_than_allowed(theatre: Theatre):
     world = World(planned({"id": "a"}))
     answers = iter(range(100))

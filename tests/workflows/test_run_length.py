@@ -11,6 +11,7 @@ from workflows.domain.session.session_config import Approvals, Concurrency, Paci
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
+@pytest.mark.slow
 async def test_a_session_that_continues_as_new_loses_nothing(theatre: Theatre):
     """Field report R51."""
     tasks = ({"id": "a"}, {"id": "b", "depends_on": ["a"]})
@@ -53,6 +54,7 @@ async def test_a_long_run_continues_in_a_gap_and_holds_no_wave_back_for_it(theat
     assert during.run_id == first_run != last.run_id
 
 
+@pytest.mark.slow
 async def test_a_run_near_the_limits_of_a_history_makes_a_gap_and_loses_nothing(theatre: Theatre):
     tasks = [{"id": task} for task in "abcd"]
     world = World(planned(*tasks), usd_per_call=Decimal("0.01"))

@@ -50,6 +50,7 @@ async def played(theatre: Theatre) -> Facts:
         return await gather(Sessions(theatre.client), name)
 
 
+@pytest.mark.slow
 async def test_every_figure_of_the_report_is_that_of_status(theatre: Theatre):
     facts = await played(theatre)
     page = read_page(render(facts, "blueflame"))

@@ -18,7 +18,7 @@ ATTACKS = {
 }
 
 
-@pytest.mark.parametrize("tasks", [1, 30, 500])
+@pytest.mark.parametrize("tasks", [1, 30, pytest.param(500, marks=pytest.mark.slow)])
 def test_a_session_of_any_size_is_one_whole_page(tasks: int) -> None:
     facts = session(tasks)
     page = read_page(render(facts, "blueflame"))

@@ -50,7 +50,7 @@ from workflows.policy.agent import turn_decisions as policy
 from workflows.policy.money.call_cost import charged, cost_usd
 
 ABLE = Abilities(reasoning_replay=True)
-SEARCH = settings().max_examples == 50  # the profile of `make fuzz`
+SEARCH = settings.get_current_profile_name() == "fuzz"
 PARTS = 5 if SEARCH else 1
 pytestmark = pytest.mark.fuzz
 CASES = settings(
