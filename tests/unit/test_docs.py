@@ -62,7 +62,7 @@ LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 VARIABLE = re.compile(r"\b(?:BLUEFLAME|TEMPORAL|ANTHROPIC|OPENAI|GEMINI|GOOGLE)_[A-Z_]*[A-Z]\b")
 OTHERS_OPTIONS = {
     "--address", "--name", "--input", "--type", "--codec-endpoint", "--codec-header",  # temporal
-    "--ff-only",  # git
+    "--ff-only", "--global",  # git
     "--user", "--scope",  # systemd-run
     "--now", "--system", "--home-dir", "--shell",  # systemctl, useradd
     "--variant", "--include",  # mmdebstrap
