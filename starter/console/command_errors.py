@@ -21,6 +21,7 @@ _SAID: Final = {
     ("workers.temporal.temporal_errors", "TemporalUnavailableError"): ExitCode.UNAVAILABLE,
     ("workers.hosting.data_version", "DataVersionError"): ExitCode.USAGE,
     ("workers.backups.backup_contents", "BackupError"): ExitCode.USAGE,
+    ("workers.backups.backup_lock", "DataInUseError"): ExitCode.STALE,
 }
 """Errors whose text is a message for a person."""
 _ELSE: Final = "`doctor` tells what is missing here"

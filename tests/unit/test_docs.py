@@ -54,6 +54,7 @@ PAGES = (
         for name in ("README.md", "CONTRIBUTING.md", "AGENTS.md", "CHANGELOG.md", "SECURITY.md")
     ),
     ROOT / "examples" / "demo" / "README.md",
+    ROOT / "examples" / "systemd" / "README.md",
 )
 TRANSCRIPT = re.compile(r"<!-- transcript -->\n```.*?\n```\n", re.DOTALL)
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -61,8 +62,9 @@ LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 VARIABLE = re.compile(r"\b(?:BLUEFLAME|TEMPORAL|ANTHROPIC|OPENAI|GEMINI|GOOGLE)_[A-Z_]*[A-Z]\b")
 OTHERS_OPTIONS = {
     "--address", "--name", "--input", "--type", "--codec-endpoint", "--codec-header",  # temporal
-    "--ff-only",  # git
+    "--ff-only", "--global",  # git
     "--user", "--scope",  # systemd-run
+    "--now", "--system", "--home-dir", "--shell",  # systemctl, useradd
     "--variant", "--include",  # mmdebstrap
     "--as-root",  # pytest, by tests/dropped.py
     "--randomly-seed", "--retry", "--load",  # pytest-randomly, scripts/test, scripts/stress

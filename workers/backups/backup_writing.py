@@ -29,6 +29,7 @@ from workers.backups.backup_contents import (
     is_ref,
     is_wanted,
 )
+from workers.backups.backup_lock import alone
 from workers.hosting import data_layout
 from workers.hosting.data_version import DATA_VERSION
 from workers.payload_keys import read_keys
@@ -47,6 +48,7 @@ def write_backup(settings: Settings, target: Path) -> Manifest:
 
     Raises:
         BackupError: there is nothing to back up, or the file exists.
+        DataInUseError: another backup or a clean-up runs.
         OSError: it cannot be written, or something cannot be read.
     """
     database = data_layout.database(settings)
@@ -56,7 +58,11 @@ def write_backup(settings: Settings, target: Path) -> Manifest:
         )
     if target.exists():
         raise BackupError(f"{str(target)!r} exists already; name another file")
-    with _written(target) as archive, tempfile.TemporaryDirectory(dir=target.parent) as aside:
+    with (
+        alone(settings.data_dir),
+        _written(target) as archive,
+        tempfile.TemporaryDirectory(dir=target.parent) as aside,
+    ):
         copy = Path(aside, DATABASE)
         with _snapshot(database) as source:
             manifest = _manifest(settings)
@@ -66,7 +72,7 @@ def write_backup(settings: Settings, target: Path) -> Manifest:
         _add_bytes(archive, MANIFEST, manifest.model_dump_json(indent=2).encode())
         archive.add(copy, DATABASE)
         for name in _rest(settings.data_dir):
-            _add_file(archive, settings.data_dir, name)
+            add_file(archive, settings.data_dir, name)
         for name, content in sorted(refs.items()):
             _add_bytes(archive, name, content, like=settings.data_dir / name)
     return manifest
@@ -133,11 +139,12 @@ def _files(data_dir: Path, tree: str) -> Iterator[PurePosixPath]:
         yield from (here / each for each in sorted(files) if is_wanted(here / each))
 
 
-def _add_file(archive: tarfile.TarFile, data_dir: Path, name: PurePosixPath) -> None:
+def add_file(archive: tarfile.TarFile, data_dir: Path, name: PurePosixPath) -> None:
     """Add a file, unless it has gone since it was listed; links are not followed, and not added.
 
     Raises:
-        BackupError: it held objects of a repository, which a clean-up has packed anew meanwhile.
+        BackupError: it held objects of a repository, which git has packed anew since then, as the
+            clean-up of another machine or a person may have it do.
     """
     try:
         _add_present(archive, data_dir, name)
@@ -145,8 +152,8 @@ def _add_file(archive: tarfile.TarFile, data_dir: Path, name: PurePosixPath) -> 
         is_passing = any(part.startswith("tmp_") for part in name.parts)
         if "objects" in name.parts and name.is_relative_to(REPOSITORIES) and not is_passing:
             raise BackupError(
-                f"{str(name)!r} was moved by a clean-up while the backup was written, so the "
-                "backup would not be whole; write it again"
+                f"{str(name)!r} was packed anew while the backup was written, so the backup would "
+                "not be whole; write it again"
             ) from None
 
 

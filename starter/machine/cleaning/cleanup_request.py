@@ -4,6 +4,7 @@ Nothing of an open session is removed. The server's list is completed by the ids
 contain their creation time (`workers.hosting.session_cleaning` has the rules).
 """
 
+import contextlib
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -14,6 +15,7 @@ from temporalio.client import Client, WorkflowExecution
 from starter.machine.cleaning.ended_histories import delete_histories
 from starter.machine.cleaning.merged_work import unproven
 from starter.machine.helper_processes import ask
+from workers.backups.backup_lock import alone
 from workers.hosting.session_cleaning import (
     CleaningReport,
     CleaningRequest,
@@ -78,12 +80,18 @@ async def clean_up(
 
     Raises:
         CommandError: the cleaning process failed, and removed nothing more.
+        DataInUseError: a backup or another clean-up runs; a dry run does not mind.
     """
     now = datetime.now(UTC)
     wish = _Wish(now, now - older_than, dry_run=dry_run, only_merged=only_merged)
+    with contextlib.nullcontext() if dry_run else alone(settings.data_dir):
+        return await _cleaned(client, settings, wish)
+
+
+async def _cleaned(client: Client, settings: "Settings", wish: "_Wish") -> Cleaned:
     found = await _found(client, wish)
     doubts: dict[str, str] = {}
-    if only_merged:
+    if wish.only_merged:
         due = [
             session
             for session, end in found.ended.items()
@@ -96,10 +104,10 @@ async def clean_up(
     histories = 0
     if not settings.has_external_server:
         gone = {each for each in request.ended if is_removable(each, request)}
-        histories = await delete_histories(client, gone, dry_run=dry_run)
-    logs = _logs(settings, wish.before, dry_run=dry_run)
+        histories = await delete_histories(client, gone, dry_run=wish.dry_run)
+    logs = _logs(settings, wish.before, dry_run=wish.dry_run)
     return Cleaned(
-        dry_run=dry_run,
+        dry_run=wish.dry_run,
         before=wish.before,
         open_sessions=len(request.open),
         host=report,

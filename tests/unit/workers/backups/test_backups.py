@@ -8,15 +8,16 @@ import os
 import sqlite3
 import tarfile
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
 from workers.backups.backup_contents import MANIFEST, BackupError, Manifest
+from workers.backups.backup_lock import DataInUseError, alone
 from workers.backups.backup_reading import restore_backup
-from workers.backups.backup_writing import write_backup
+from workers.backups.backup_writing import add_file, write_backup
 from workers.hosting import data_layout
 from workers.settings import Settings
 
@@ -95,6 +96,43 @@ def test_a_backup_is_taken_while_the_database_is_written(tmp_path: Path) -> None
     restore_backup(target, tmp_path / "b.tar")
     assert rows(target) == [1]
     assert rows(source) == [1, 2]
+
+
+GONE = {
+    f"{REPOSITORY}/objects/pack/p.pack": True,
+    f"{REPOSITORY}/objects/ab/cdef": True,
+    f"{REPOSITORY}/objects/pack/tmp_idx_1": False,  # git had not finished it
+    f"{REPOSITORY}/packed-refs": False,
+    "store/ab/abcd": False,  # no open session names it
+    "host/orphans/j/token": False,
+}
+"""Files that were listed and are gone, and whether the backup would lack something."""
+
+
+@pytest.mark.parametrize(("name", "is_missed"), GONE.items(), ids=GONE.keys())
+def test_objects_that_move_while_they_are_copied_make_no_backup(
+    tmp_path: Path, name: str, is_missed: bool
+) -> None:
+    source = directory(tmp_path)
+    (source.data_dir / name).unlink(missing_ok=True)
+    with tarfile.open(tmp_path / "b.tar", "w") as made:
+        if is_missed:
+            with pytest.raises(BackupError, match=r"packed anew .* write it again"):
+                add_file(made, source.data_dir, PurePosixPath(name))
+        else:
+            add_file(made, source.data_dir, PurePosixPath(name))
+        assert made.getnames() == []
+
+
+def test_a_backup_and_a_clean_up_wait_for_each_other(tmp_path: Path) -> None:
+    source = directory(tmp_path)
+    with alone(source.data_dir):
+        with pytest.raises(DataInUseError, match="runs already"):
+            write_backup(source, tmp_path / "b.tar")
+        assert [path.name for path in tmp_path.iterdir()] == ["data"]
+    write_backup(source, tmp_path / "b.tar")
+    with alone(source.data_dir):
+        pass  # it was given back
 
 
 def test_only_its_owner_reads_a_backup(tmp_path: Path) -> None:
