@@ -26,6 +26,7 @@ from workflows.domain.budget import (
 )
 from workflows.policy.agent import model_failures
 from workflows.policy.money import amounts_in_words, grants
+from workflows.policy.text.log_events import log_event
 
 _BURN_NOTICE_EVERY = timedelta(minutes=1)
 
@@ -185,4 +186,6 @@ async def _signal(workflow_id: str, name: str, payload: Grant | LedgerEvent) -> 
         await workflow.get_external_workflow_handle(workflow_id).signal(name, payload)
     except ApplicationError as gone:
         # The receiver has ended; the wave that started it closes its account.
-        workflow.logger.info("signal %s to %r not delivered: %s", name, workflow_id, gone)
+        log_event(
+            workflow.logger, "signal_undelivered", signal=name, workflow=workflow_id, reason=gone
+        )

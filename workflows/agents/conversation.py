@@ -33,6 +33,7 @@ from workflows.policy.agent.model_failures import (
     largest_part,
 )
 from workflows.policy.money.call_cost import charged
+from workflows.policy.text.log_events import log_event
 
 
 class Conversation:
@@ -245,7 +246,8 @@ class Conversation:
         try:
             await ledger.signal("provider_fault", fault)
         except ApplicationError as gone:
-            workflow.logger.info("the ledger ended before a fault of %r: %s", fault.model, gone)
+            what = f"a fault of {fault.model!r}"
+            log_event(workflow.logger, "ledger_gone", what=what, reason=gone)
             return False
         return True
 

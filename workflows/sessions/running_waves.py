@@ -43,6 +43,7 @@ from workflows.policy.session.effects import Answer, Steer, TellWaves
 from workflows.policy.session.scheduling import Running, StageStart
 from workflows.policy.session.wave_outcomes import StageResult
 from workflows.policy.session.wave_requests import StageRequest
+from workflows.policy.text.log_events import log_event
 from workflows.validate_wave import ValidateWave
 
 _Wave = TypeVar("_Wave")
@@ -270,6 +271,6 @@ async def finish_ledger(ledger_id: str, has_closed: Callable[[], bool]) -> None:
         await workflow.get_external_workflow_handle(ledger_id).signal("finish")
         await workflow.wait_condition(has_closed, timeout=_LEDGER_PATIENCE)
     except ApplicationError as gone:
-        workflow.logger.info("the ledger is gone already: %s", gone)
+        log_event(workflow.logger, "ledger_gone", what="the session", reason=gone)
     except TimeoutError:
-        workflow.logger.warning("the ledger did not answer; the spend shown is the session's")
+        log_event(workflow.logger, "ledger_silent")
