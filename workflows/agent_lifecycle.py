@@ -107,6 +107,7 @@ async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> Agen
         policy=grounds.policy,
         gate_files=gate_files(grounds.gates),
         limits=order.limits,
+        auto_pause_percent=grounds.auto_pause_percent,
         command_timeout=min(grounds.command_timeout, order.limits.wall, timedelta(minutes=55)),
     )
     end_if_cancelled()

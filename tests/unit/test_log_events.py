@@ -59,7 +59,7 @@ def test_an_event_is_logged_with_its_level_text_and_fields(
 ) -> None:
     caplog.set_level(logging.INFO)
     numbers = dict.fromkeys(event.fields, 7)
-    log_event(logging.getLogger("workers.any"), event.name, **numbers)
+    log_event(logging.getLogger("workers.any"), event.name, error=None, **numbers)
     (record,) = caplog.records
     assert record.levelname.lower() == event.level
     assert record.getMessage() == event.text % numbers

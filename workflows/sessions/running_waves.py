@@ -220,7 +220,11 @@ async def start_ledger(request: SessionRequest) -> ChildHandle:
         ApplicationError: there was one before: the session was reset to before its start. Another
             ledger would allow the same money again.
     """
-    ledger = LedgerRequest(session_workflow=workflow.info().workflow_id, caps=request.config.budget)
+    ledger = LedgerRequest(
+        session_workflow=workflow.info().workflow_id,
+        caps=request.config.budget,
+        auto_pause_percent=request.config.auto_pause_percent,
+    )
     try:
         return await workflow.start_child_workflow(
             SessionLedger.run,
