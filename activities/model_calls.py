@@ -5,6 +5,7 @@ decides about the rest.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -57,6 +58,7 @@ _KINDS: dict[type[ModelError], FailureType] = {
     InvalidRequestError: FailureType.INVALID_REQUEST,
     OutcomeUnknownError: FailureType.OUTCOME_UNKNOWN,
 }
+_MOST_OPEN = 1_000
 _RETRIED = (FailureType.RATE_LIMITED, FailureType.PROVIDER_UNAVAILABLE)
 
 
@@ -75,6 +77,7 @@ class ModelActivities:
         self._conversations = conversations
         self._provider = provider
         self._resolve = resolve
+        self._failed = _FailedAttempts()
 
     @activity.defn(name="models.resolve")
     async def resolve(self, request: ResolveModels) -> ResolvedRoutes:
@@ -126,6 +129,8 @@ class ModelActivities:
         try:
             return await self._send(request, whole)
         except ModelError as error:
+            if isinstance(error, ProviderUnavailableError):
+                self._failed.add()
             raise _failure(error, request.model, request.longest_wait) from error
         except Exception as error:
             # From the moment of sending the call may be billed: a repeat is the agent's to decide.
@@ -148,12 +153,35 @@ class ModelActivities:
             cost_usd=(reply.cost_usd if reply.cost_usd is not None else Decimal(0)),
             latency=latency,
             scripted=reply.scripted,
+            failures=self._failed.take(),
         )
 
     async def _before(self, request: CallModel) -> tuple[Message, ...]:
         if request.prefix is None:
             return ()
         return await self._conversations.load(request.prefix)
+
+
+class _FailedAttempts:
+    """How many attempts at the running call failed before, in this process."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str | None, str]] = Counter()
+
+    def add(self) -> None:
+        """Count one; what is far too much to be of open calls is forgotten."""
+        if len(self._counts) > _MOST_OPEN:
+            self._counts.clear()
+        self._counts[self._call()] += 1
+
+    def take(self) -> int:
+        """Return the number, and forget it."""
+        return self._counts.pop(self._call(), 0) if activity.info().attempt > 1 else 0
+
+    @staticmethod
+    def _call() -> tuple[str | None, str]:
+        info = activity.info()
+        return info.workflow_run_id, info.activity_id
 
 
 def _failure(

@@ -1,4 +1,4 @@
-"""Generate docs/{configuration,commands,metrics}.md and the JSON Schema of `blueflame.yaml`.
+"""Generate docs/{configuration,commands,metrics,events}.md and the JSON Schema of `blueflame.yaml`.
 
 Commands are described by their own help. Names, values and defaults of the configuration come from
 the models that read them. The meanings of keys come from `starter.configuration.key_meanings`, and
@@ -23,7 +23,7 @@ from typer.cli import get_docs_for_click
 from typer.main import get_command
 
 from activities.gates import gitleaks
-from scripts.docs_text import COMMANDS, METRICS, POLICY, RULES, TEXT, VARIABLES
+from scripts.docs_text import COMMANDS, EVENTS_TEXT, METRICS, POLICY, RULES, TEXT, VARIABLES
 from starter import cli
 from starter.configuration import file_shape as file
 from starter.configuration import json_schema
@@ -36,6 +36,7 @@ from workers.telemetry import metric_table
 from workflows.domain.agent.model_values import BUILT_IN
 from workflows.domain.agent.tool_policy import RULE_NAMES
 from workflows.domain.session.session_config import SessionConfig
+from workflows.policy.text.log_events import EVENTS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -259,12 +260,24 @@ def metrics_page() -> str:
     return "\n".join([METRICS, *head, *metrics, *last, *labels, ""])
 
 
+def events_page() -> str:
+    """Return docs/events.md."""
+    rows = [
+        f"| `{each.name}` | {each.level} | {', '.join(f'`{n}`' for n in sorted(each.fields))} "
+        f"| {each.meaning} |"
+        for each in sorted(EVENTS)
+    ]
+    head = ["| event | level | fields | meaning |", "|---|---|---|---|"]
+    return "\n".join([EVENTS_TEXT, *head, *rows, ""])
+
+
 def main() -> int:
     """Write all files, or compare them with `--check`."""
     wanted = {
         "configuration.md": page(),
         "commands.md": commands_page(),
         "metrics.md": metrics_page(),
+        "events.md": events_page(),
         "blueflame.schema.json": json_schema.text(),
     }
     if "--check" not in sys.argv[1:]:

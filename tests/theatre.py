@@ -123,7 +123,9 @@ class Theatre:
         listener = await self.client.start_workflow(
             "Listener", id=f"session/{session}", task_queue=queues.WORKFLOWS
         )
-        wanted = LedgerRequest(session_workflow=listener.id, caps=caps, **facts)
+        wanted = LedgerRequest(
+            session_workflow=listener.id, caps=caps, auto_pause_percent=10, **facts
+        )
         ledger = await self.client.start_workflow(
             "SessionLedger", wanted, id=f"{listener.id}/ledger", task_queue=queues.WORKFLOWS
         )

@@ -19,7 +19,7 @@ from workers.hosting.host_user import become_host_user
 from workers.hosting.privileges import PrivilegeError
 from workers.roles import Role, UnknownRoleError, parse_roles
 from workers.settings import Settings
-from workers.worker_log import write_log_to
+from workers.worker_log import is_journal, write_log_to
 
 if TYPE_CHECKING:
     import logging
@@ -45,7 +45,8 @@ def main(arguments: Sequence[str] | None = None, code: "Code | None" = None) -> 
         roles = parse_roles(options.roles)
         settings = Settings.read()
         read_version(settings.data_dir)
-        write_log_to(sys.stderr, _form(settings))
+        to_journal = is_journal(sys.stderr, os.environ)
+        write_log_to(sys.stderr, _form(settings), to_journal=to_journal)
         _claim_cgroup(roles, settings)
         _drop_root(roles, settings, arguments)
     except _REFUSALS as error:
@@ -106,12 +107,14 @@ async def _serve(
     # What lives as long as the process is exempt from garbage collection.
     gc.disable()
     from workers.server import lifeline
+    from workers.telemetry.library_noise import leave_out_noise
     from workers.worker_serving import Code, offers, serve
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    leave_out_noise()
     offered = offers(settings, roles, code or Code())
     gc.freeze()
     gc.enable()

@@ -28,12 +28,14 @@ from workers.server.supervisor import GRACE, READY_LINE
 from workers.settings import Settings
 from workers.telemetry.worker_telemetry import telemetry
 from workers.temporal.connection import connect
+from workers.temporal.current_turn import TurnInterceptor
 from workers.temporal.heartbeats import HeartbeatInterceptor
 from workers.temporal.orphaned_activities import Journal, JournalInterceptor, fail_orphans
 from workers.temporal.temporal_errors import TemporalUnavailableError
 from workers.versions import deployment
 from workers.versions.build_id import build_of
 from workflows import queues
+from workflows.policy.text.log_events import log_event
 
 _log = logging.getLogger(__name__)
 
@@ -86,7 +88,12 @@ async def serve(
         if client is None:
             return
         journal = await _journal(client, settings, roles)
-        measured = [*told.interceptors, JournalInterceptor(journal), HeartbeatInterceptor()]
+        measured = [
+            *told.interceptors,
+            JournalInterceptor(journal),
+            HeartbeatInterceptor(),
+            TurnInterceptor(),
+        ]
         build = await _build(client, settings, roles, say)
         serving = _Serving(client, settings, build, measured)
         workers = [worker for offer in offered for worker in _workers(serving, offer)]
@@ -143,7 +150,7 @@ async def _journal(client: Client, settings: Settings, roles: Sequence[Role]) ->
     directory = data_layout.journal_dir(settings, on_host=Role.HOST in roles)
     failed = await fail_orphans(client, directory)
     if failed:
-        _log.warning("%d activities of a worker that died are handed back", failed)
+        log_event(_log, "orphans_failed", activities=failed)
     journal = Journal(directory)
     journal.open()
     return journal

@@ -8,17 +8,19 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.agents.account import Account
+from workflows.agents.call_counts import CallCounts
 from workflows.agents.conversation import Conversation
 from workflows.agents.running_agent import Ended, RunningAgent
 from workflows.contracts.host_contracts import RUN_TOOLS, Observation, RunTools
 from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome, AgentRequest, AgentState
+from workflows.domain.agent.error_count import Hold
 from workflows.domain.agent.messages import ToolCall, ToolMessage, ToolResult, UserMessage
 from workflows.domain.budget import Grant
 from workflows.domain.ids import Tree
 from workflows.domain.session.question import QuestionAsked
 from workflows.errors import INTERNAL_ERRORS
 from workflows.failures import failure_words
-from workflows.policy.agent import opening_messages, questions, submission_check
+from workflows.policy.agent import error_windows, opening_messages, questions, submission_check
 from workflows.policy.agent import turn_decisions as policy
 from workflows.policy.money.amounts_in_words import counted
 
@@ -27,7 +29,7 @@ from workflows.policy.money.amounts_in_words import counted
 class AgentWorkflow:
     """Purpose: one model conversation on one worktree, from its opening to its end.
 
-    Signals: `granted` (from the ledger), `steer`, `answer`, `pause`, `resume`, `stop`.
+    Signals: `granted`, `hold` (from the ledger), `steer`, `answer`, `pause`, `resume`, `stop`.
     Query: `state`.
     A continuation carries `AgentState`: the conversation's head, the checkpoint and all counts.
     """
@@ -37,7 +39,8 @@ class AgentWorkflow:
         self._request = request
         self._agent = RunningAgent(request)
         self._account = Account(self._agent)
-        self._conversation = Conversation(self._agent, self._account)
+        self._counts = CallCounts(self._agent)
+        self._conversation = Conversation(self._agent, self._account, self._counts)
         self._turns_here = 0
 
     @workflow.run
@@ -79,9 +82,17 @@ class AgentWorkflow:
         self._agent.update(is_paused=True)
 
     @workflow.signal
+    def hold(self, hold: Hold) -> None:
+        """Wait with what needs a provider or tool of which too many calls fail."""
+        holds = error_windows.with_hold(self._agent.state.holds, hold)
+        self._agent.update(holds=holds)
+
+    @workflow.signal
     def resume(self) -> None:
-        """Continue after a pause."""
-        self._agent.update(is_paused=False)
+        """Continue after a pause, and after a hold."""
+        holds = error_windows.current(self._agent.state.holds, workflow.now())
+        resumed = tuple(each.subject for each in holds)
+        self._agent.update(is_paused=False, holds=(), resumed=resumed)
 
     @workflow.signal
     def stop(self, reason: str) -> None:
@@ -198,6 +209,7 @@ class AgentWorkflow:
             if is_cancelled_exception(error):
                 raise
             raise Ended(AgentEnd.HOST, failure_words(error)[:1_000]) from error
+        self._counts.ran(done.observations)
         self._agent.update(checkpoint=done.checkpoint, tree=done.tree, folder=done.folder)
         return done.observations
 

@@ -46,6 +46,7 @@ from workflows.domain.session.wave_values import (
 )
 from workflows.errors import FailureType
 from workflows.policy.commands.protection import gate_files
+from workflows.policy.text.log_events import log_event
 
 _T = TypeVar("_T")
 _Item = TypeVar("_Item", bound=Developed | NotDeveloped | Waits | Validated | Refused)
@@ -106,6 +107,7 @@ async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> Agen
         policy=grounds.policy,
         gate_files=gate_files(grounds.gates),
         limits=order.limits,
+        auto_pause_percent=grounds.auto_pause_percent,
         command_timeout=min(grounds.command_timeout, order.limits.wall, timedelta(minutes=55)),
     )
     end_if_cancelled()
@@ -153,7 +155,7 @@ async def remove_worktree(grounds: Grounds, order: AgentOrder) -> None:
     except ActivityError as error:
         if is_cancelled():
             raise
-        workflow.logger.warning("worktree of %r not removed: %s", order.agent, error.cause)
+        log_event(workflow.logger, "worktree_left", agent=order.agent, reason=error.cause)
 
 
 async def give_up_account(grounds: Grounds, agent: AgentId) -> None:
@@ -236,7 +238,9 @@ async def tell(handle: ChildHandle, signal: str, *words: BaseModel | str) -> boo
     try:
         await handle.signal(signal, args=words)
     except ApplicationError as gone:
-        workflow.logger.info("signal %s to %r not delivered: %s", signal, handle.id, gone)
+        log_event(
+            workflow.logger, "signal_undelivered", signal=signal, workflow=handle.id, reason=gone
+        )
         return False
     return True
 

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
+from workflows.domain.agent.error_count import Counted, Hold
 from workflows.domain.budget import (
     AccountClosed,
     Accounts,
@@ -24,8 +25,9 @@ from workflows.domain.budget import (
     LedgerView,
     ProviderFault,
 )
-from workflows.policy.agent import model_failures
+from workflows.policy.agent import error_windows, model_failures
 from workflows.policy.money import amounts_in_words, grants
+from workflows.policy.text.log_events import log_event
 
 _BURN_NOTICE_EVERY = timedelta(minutes=1)
 
@@ -34,9 +36,9 @@ _BURN_NOTICE_EVERY = timedelta(minutes=1)
 class SessionLedger:
     """Purpose: caps that hold under any concurrency.
 
-    Signals: `ask`, `close_account`, `provider_fault`, `set_cap`, `finish`. Query: `state`.
-    A continuation carries the accounts, the known faults, the unserved messages, and whether the
-    warning was given.
+    Signals: `ask`, `close_account`, `provider_fault`, `counted`, `set_cap`, `finish`. Query:
+    `state`. A continuation carries the accounts, the known faults, the counts of errors, the
+    unserved messages, and whether the warning was given.
     """
 
     @workflow.init
@@ -45,6 +47,7 @@ class SessionLedger:
         self._accounts = request.accounts or Accounts(cap_usd=request.caps.stop_usd)
         self._is_warned = request.is_warned
         self._faults = request.faults
+        self._windows = request.windows
         self._inbox: list[LedgerMessage] = list(request.inbox)
         self._is_finished = request.is_finished
         self._served = 0
@@ -78,6 +81,11 @@ class SessionLedger:
     def provider_fault(self, fault: ProviderFault) -> None:
         """An agent met a fault of a model or a key, which may concern others."""
         self._inbox.append(fault)
+
+    @workflow.signal
+    def counted(self, report: Counted) -> None:
+        """An agent reports its calls and their errors."""
+        self._inbox.append(report)
 
     @workflow.signal
     def set_cap(self, changed: CapChanged) -> None:
@@ -118,6 +126,8 @@ class SessionLedger:
                 self._accounts = grants.set_cap(self._accounts, message.usd)
             case ProviderFault():
                 await self._take_fault(message)
+            case Counted():
+                await self._take_count(message, now)
         await self._watch(now)
 
     async def _take_fault(self, fault: ProviderFault) -> None:
@@ -125,6 +135,19 @@ class SessionLedger:
         self._faults = model_failures.remembered(self._faults, fault)
         if not is_known:
             await self._tell("provider_fault", fault.text, fault)
+
+    async def _take_count(self, report: Counted, now: datetime) -> None:
+        """Let agents wait that use what fails too often, and the person know."""
+        percent = self._request.auto_pause_percent
+        self._windows, fresh = error_windows.take(self._windows, report, percent, now)
+        for hold in error_windows.held(self._windows, report, now):
+            await _signal(report.workflow_id, "hold", hold)
+        for window in fresh:
+            hold = Hold(subject=window.subject, until=window.held_until or now)
+            session = self._request.session_workflow.removeprefix("session/")
+            await self._tell("auto_pause", error_windows.hold_text(window, session), hold=hold)
+            for user in error_windows.users_of(window, report.agent):
+                await _signal(user, "hold", hold)
 
     async def _answer(self, ask: Ask, grant: Grant) -> None:
         skipped = model_failures.skipped(self._faults, workflow.now())
@@ -156,7 +179,11 @@ class SessionLedger:
         return self._burn_told_at is None or now - self._burn_told_at >= _BURN_NOTICE_EVERY
 
     async def _tell(
-        self, kind: LedgerEventKind, text: str, fault: ProviderFault | None = None
+        self,
+        kind: LedgerEventKind,
+        text: str,
+        fault: ProviderFault | None = None,
+        hold: Hold | None = None,
     ) -> None:
         event = LedgerEvent(
             kind=kind,
@@ -164,6 +191,7 @@ class SessionLedger:
             cap_usd=self._accounts.cap_usd,
             text=text,
             fault=fault,
+            hold=hold,
         )
         await _signal(self._request.session_workflow, "ledger_event", event)
 
@@ -177,12 +205,16 @@ class SessionLedger:
             faults=self._faults,
             inbox=tuple(self._inbox),
             is_finished=self._is_finished,
+            auto_pause_percent=self._request.auto_pause_percent,
+            windows=self._windows,
         )
 
 
-async def _signal(workflow_id: str, name: str, payload: Grant | LedgerEvent) -> None:
+async def _signal(workflow_id: str, name: str, payload: Grant | LedgerEvent | Hold) -> None:
     try:
         await workflow.get_external_workflow_handle(workflow_id).signal(name, payload)
     except ApplicationError as gone:
         # The receiver has ended; the wave that started it closes its account.
-        workflow.logger.info("signal %s to %r not delivered: %s", name, workflow_id, gone)
+        log_event(
+            workflow.logger, "signal_undelivered", signal=name, workflow=workflow_id, reason=gone
+        )

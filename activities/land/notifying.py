@@ -27,6 +27,7 @@ from workflows.contracts.land_contracts import (
 from workflows.domain.session.notification import Notification, TargetName
 from workflows.errors import FailureType
 from workflows.policy.notifications.quiet_hours import quiet_until
+from workflows.policy.text.log_events import log_event
 
 _log = logging.getLogger(__name__)
 
@@ -62,7 +63,7 @@ class NotificationActivities:
         """Name the targets of a message, or say until when it must wait."""
         settings = self._settings()
         if (until := quiet_until(self._clock(), settings.quiet)) is not None:
-            _log.info("%r waits for the end of the quiet hours at %s", request.title, until)
+            log_event(_log, "message_waits", message=request.title, until=until)
             return NotificationHeld(until=until)
         return TargetsFound(targets=tuple(self._targets(settings, self._clock)))
 
@@ -75,7 +76,8 @@ class NotificationActivities:
         fault = await tried(target, request.notification)
         self._fail_point("after-notify")
         if fault:
-            _log.warning("%s did not reach %r: %s", request.notification.id, request.target, fault)
+            sent, target_name = request.notification.id, request.target
+            log_event(_log, "message_lost", message=sent, target=target_name, reason=fault)
         return NotificationSent(fault=fault)
 
     def _settings(self) -> NotificationSettings:

@@ -13,6 +13,7 @@ from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.ids import SessionId
 from workflows.domain.repository import CopiedFile
 from workflows.errors import FailureType
+from workflows.policy.text.log_events import log_event
 
 _TAIL_BYTES = 2_000
 _NOTICES_TOLD = 20
@@ -76,7 +77,7 @@ async def run_commands(
             lines = (what, *said, tail)
             raise setup_failed("\n".join(lines))
     for text in refusals:
-        activity.logger.warning("set-up succeeded, but %s", text)
+        log_event(activity.logger, "setup_network_refused", reason=text)
     return tuple(refusals)[:_NOTICES_TOLD]
 
 

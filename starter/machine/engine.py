@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
+from workflows.policy.text.log_events import log_event
 
 if TYPE_CHECKING:
     from temporalio.client import Client
@@ -98,7 +99,7 @@ async def running(settings: "Settings") -> "AsyncGenerator[Supervisor]":
 
 def _tell(keeping: "asyncio.Task[None]") -> None:
     if not keeping.cancelled() and (error := keeping.exception()) is not None:
-        logging.getLogger("workers").error("server and workers are no longer kept: %s", error)
+        log_event(logging.getLogger("workers"), "supervisor_failed", reason=error)
 
 
 def _prepare(settings: "Settings") -> None:

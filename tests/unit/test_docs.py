@@ -209,6 +209,11 @@ def test_the_metrics_page_matches_the_table():
     assert (DOCS / "metrics.md").read_text("utf-8") == made, "scripts/docs writes it again"
 
 
+def test_the_events_page_matches_the_table():
+    made = generator()["events_page"]()
+    assert (DOCS / "events.md").read_text("utf-8") == made, "scripts/docs writes it again"
+
+
 def test_the_example_configuration_has_every_key_and_the_readme_one_loads():
     example = (ROOT / "blueflame.example.yaml").read_text("utf-8")
     read_file(example, "blueflame.example.yaml", from_repository=True)

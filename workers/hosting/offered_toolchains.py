@@ -11,6 +11,7 @@ from pathlib import Path
 
 from activities.ports.toolchain_places import ToolchainError, Toolchains, examine
 from workers.settings import Settings
+from workflows.policy.text.log_events import log_event
 
 _log = logging.getLogger(__name__)
 
@@ -22,7 +23,7 @@ def offered_toolchains(settings: Settings) -> Toolchains:
         try:
             places[name] = toolchain_place(str(real), settings)
         except ToolchainError as error:
-            _log.warning("%s", error)
+            log_event(_log, "toolchain_refused", reason=error)
     return Toolchains(places)
 
 

@@ -39,6 +39,7 @@ from workers.temporal.connection import (
 )
 from workers.temporal.database_faults import database_fault
 from workers.temporal.temporal_errors import TemporalUnavailableError
+from workflows.policy.text.log_events import log_event
 
 _log = logging.getLogger(__name__)
 
@@ -127,8 +128,10 @@ class EmbeddedServer:
                 self._failures += 1
                 if self._failures >= _FIRST_TRIES and not self._was_up:
                     raise TemporalUnavailableError(reason)
-                level = logging.ERROR if self._failures == _FIRST_TRIES else logging.WARNING
-                _log.log(level, "Temporal server: %s; started again in %s s", reason, delay)
+                if self._failures == _FIRST_TRIES:
+                    log_event(_log, "server_keeps_failing", reason=reason, seconds=delay)
+                else:
+                    log_event(_log, "server_restarts", reason=reason, seconds=delay)
                 await asyncio.sleep(delay)
         finally:
             self._lock.release()

@@ -19,6 +19,7 @@ from workers.temporal.connection import connect
 from workers.temporal.temporal_errors import TemporalUnavailableError
 from workers.versions import kept_code
 from workers.versions.deployment import builds_in_use
+from workflows.policy.text.log_events import log_event
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ class OlderBuilds:
                     client = client or await connect(self._settings)
                     await self._follow(await builds_in_use(client))
                 except (RPCError, TemporalUnavailableError) as error:
-                    _log.info("older builds could not be looked up: %s", error)
+                    log_event(_log, "builds_unknown", reason=error)
                 await asyncio.sleep(_LOOK_SECONDS)
         finally:
             await self._end(list(self._running))
@@ -65,14 +66,14 @@ class OlderBuilds:
         await self._end([build for build in self._running if build not in needed])
         kept = kept_code.kept_builds(self._settings)
         for build in sorted((needed & kept) - self._running.keys()):
-            _log.info("open sessions of build %r go on with its kept code", build)
+            log_event(_log, "build_goes_on", build=build)
             work = keep_running(self._program(build), lambda _line: None)
             self._running[build] = asyncio.create_task(work)
         for build in await asyncio.to_thread(kept_code.remove_code, self._settings, needed):
-            _log.info("the kept code of build %r is removed: no session needs it", build)
+            log_event(_log, "build_removed", build=build)
         missing = needed - kept
         for build in sorted(missing - self._missing):
-            _log.warning("open sessions wait for build %r, whose code is not kept here", build)
+            log_event(_log, "build_missing", build=build)
         self._missing = missing
 
     async def _end(self, builds: list[str]) -> None:

@@ -18,6 +18,7 @@ from typing import BinaryIO, Final
 from activities.process_end import end_group
 from activities.uninterrupted import uninterrupted
 from workers.bounded_log import BoundedLog
+from workflows.policy.text.log_events import log_event
 
 _log = logging.getLogger(__name__)
 
@@ -131,9 +132,9 @@ async def keep_running(program: Program, on_line: Callable[[str], None]) -> None
         end = await _run_once(program, on_line)
         in_a_row = 1 if loop.time() - started >= STEADY.total_seconds() else in_a_row + 1
         delay = BACK_OFF[min(in_a_row, len(BACK_OFF)) - 1]
-        _log.warning("%s ended (%s); started again in %s s", program.name, end, delay)
+        log_event(_log, "process_restarts", process=program.name, reason=end, seconds=delay)
         if in_a_row == _TOO_OFTEN:
-            _log.error("%s keeps ending; %r tells why", program.name, str(program.log))
+            log_event(_log, "process_keeps_ending", process=program.name, log=program.log)
         await asyncio.sleep(delay)
 
 
@@ -163,7 +164,7 @@ async def _tell(name: str, line: Callable[[], Awaitable[str]], pipe: BinaryIO) -
     try:
         pipe.write(f"{await line()}\n".encode())  # fits into the pipe, so this does not block
     except Exception as error:  # noqa: BLE001 -- after any error the program must not wait for ever
-        _log.warning("%s cannot be told what it waits for: %s", name, error)
+        log_event(_log, "process_not_told", process=name, reason=error)
         pipe.close()
 
 

@@ -35,6 +35,7 @@ from workers.temporal.connection import target
 from workers.versions.build_id import build_of
 from workflows.domain.agent.model_values import Provider
 from workflows.domain.environment import RegistryAccess
+from workflows.policy.text.log_events import log_event
 
 _log = logging.getLogger(__name__)
 
@@ -180,7 +181,7 @@ class Supervisor:
             self._write_state(ready=True)
         except OSError as error:
             # They serve anyway; only observers from outside do not learn it.
-            _log.warning("%r not written: %s", str(_state_path(self._settings)), error)
+            log_event(_log, "state_not_written", file=_state_path(self._settings), reason=error)
 
     def _program(self, role: Role) -> Program:
         settings = self._settings

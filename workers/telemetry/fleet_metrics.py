@@ -27,6 +27,7 @@ from workflows.domain.budget import LedgerView
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.session.session_state import SessionPhase
 from workflows.domain.task import TaskState
+from workflows.policy.text.log_events import log_event
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ async def repeat(look: Callable[[], Awaitable[None]], what: str, stop: asyncio.E
             is_failing = False
         except Exception as error:  # noqa: BLE001  (the next look may succeed)
             if not is_failing:
-                _log.warning("%s cannot be measured now: %r; tried again later", what, error)
+                log_event(_log, "not_measured", what=what, reason=repr(error))
             is_failing = True
         rest = max(_LOOK_SECONDS, _SHARE * (time.monotonic() - began))
         with suppress(TimeoutError):

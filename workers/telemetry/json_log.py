@@ -6,7 +6,9 @@
 | `message`, `exception`                       | without text that looks like a secret             |
 | `session`, `workflow`, `trace_id`, `span_id` | if it is about a session; as in `trace`           |
 | `agent`, `task`, `attempt`                   | if it is about an agent, and its task             |
+| `turn`                                       | if an activity of an agent's turn says it         |
 | `activity`, `activity_attempt`               | if an activity says it, or it is about one        |
+| `event`, `fields`                            | of Blue Flame's own lines; docs/events.md         |
 """
 
 import json
@@ -19,9 +21,10 @@ from temporalio import activity
 
 from activities.text.foreign_json import is_table
 from workers.telemetry.traces.trace_ids import span_of, trace_of
+from workers.temporal.current_turn import current_turn
+from workflows.policy.text.log_events import SCHEMA_VERSION
 from workflows.policy.text.secret_patterns import without_secrets
 
-_SCHEMA: Final = 1
 _OF_TASKS: Final = ("dev", "review")
 
 
@@ -31,16 +34,29 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
         line: dict[str, object] = {
-            "schema_version": _SCHEMA,
+            "schema_version": SCHEMA_VERSION,
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": without_secrets(record.getMessage()),
             **_about(record),
+            **_event(record),
         }
         if record.exc_info:
             line["exception"] = without_secrets(self.formatException(record.exc_info))
         return json.dumps(line, default=str)
+
+
+def _event(record: logging.LogRecord) -> dict[str, object]:
+    event: object = getattr(record, "event", None)
+    fields: object = getattr(record, "event_fields", None)
+    if event is None or not is_table(fields):
+        return {}
+    clean = {
+        name: without_secrets(value) if isinstance(value, str) else value
+        for name, value in fields.items()
+    }
+    return {"event": event, "fields": clean}
 
 
 def _about(record: logging.LogRecord) -> dict[str, object]:
@@ -48,17 +64,22 @@ def _about(record: logging.LogRecord) -> dict[str, object]:
     for name in ("temporal_activity", "temporal_workflow"):
         facts: object = getattr(record, name, None)
         if is_table(facts):
-            return _ids(facts)
+            return _turn() | _ids(facts)
     if not activity.in_activity():
         return {}
     info = activity.info()
-    return _ids(
+    return _turn() | _ids(
         {
             "workflow_id": info.workflow_id,
             "activity_type": info.activity_type,
             "attempt": info.attempt,
         }
     )
+
+
+def _turn() -> dict[str, object]:
+    turn = current_turn()
+    return {} if turn is None else {"turn": turn}
 
 
 def _ids(facts: Mapping[str, object]) -> dict[str, object]:

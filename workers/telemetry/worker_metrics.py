@@ -25,8 +25,10 @@ from temporalio.runtime import (
     TelemetryConfig,
 )
 
+from workers.telemetry.library_noise import core_logging
 from workers.telemetry.metric_table import BY_NAME, METRICS, BoundedLabels, Metric
 from workers.worker_log import lost_lines
+from workflows.policy.text.log_events import log_event
 
 if TYPE_CHECKING:
     from wsgiref.simple_server import WSGIServer
@@ -92,9 +94,9 @@ class WorkerMetrics:
                 if len(self._known) < _MOST_KNOWN:
                     self._known[key] = known
             self._instruments[metric].record(value, known)
-        except Exception:  # noqa: BLE001  (see above)
+        except Exception as error:  # noqa: BLE001  (see above)
             if metric not in self._refused:
-                _log.exception("%r cannot be measured", metric)
+                log_event(_log, "metric_refused", error=error, metric=metric)
             self._refused.add(metric)
 
     def show(self, metric: str, rows: Sequence[tuple[float, Mapping[str, str]]]) -> None:
@@ -171,7 +173,9 @@ class _TemporalMetrics:
         self._meter = meter
         self._buffer = MetricBuffer(_BUFFER, MetricBufferDurationFormat.SECONDS)
         self.runtime = Runtime(
-            telemetry=TelemetryConfig(metrics=self._buffer, attach_service_name=False)
+            telemetry=TelemetryConfig(
+                logging=core_logging(), metrics=self._buffer, attach_service_name=False
+            )
         )
         self._records: dict[str, _Instrument] = {}
 

@@ -26,6 +26,7 @@ from temporalio.worker import (
 
 from activities.file_locks import FileLock
 from workflows.errors import FailureType
+from workflows.policy.text.log_events import log_event
 
 _log = logging.getLogger(__name__)
 
@@ -150,6 +151,6 @@ async def _fail(client: Client, token: bytes) -> int:
     except RPCError as failure:
         if failure.status in {RPCStatusCode.NOT_FOUND, RPCStatusCode.INVALID_ARGUMENT}:
             return 0
-        _log.warning("an orphaned activity could not be failed: %s", failure)
+        log_event(_log, "orphan_kept", reason=failure)
         return 0
     return 1

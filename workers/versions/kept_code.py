@@ -19,6 +19,7 @@ from typing import Final
 from workers.hosting import data_layout
 from workers.settings import Settings
 from workers.versions.build_id import build_of
+from workflows.policy.text.log_events import log_event
 
 _log = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ def keep_code(settings: Settings) -> None:
         builds_dir(settings).mkdir(mode=0o700, exist_ok=True)
         _copy(data_layout.packages_root(), place)
     except OSError as error:
-        _log.warning("the code of build %r is not kept: %s", build, error)
+        log_event(_log, "build_not_kept", build=build, reason=error)
 
 
 def _copy(root: Path, place: Path) -> None:

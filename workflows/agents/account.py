@@ -15,6 +15,7 @@ from workflows.domain.agent.agent_values import AgentEnd
 from workflows.domain.budget import AccountClosed, Ask, Bill, Grant
 from workflows.policy.agent import turn_decisions as policy
 from workflows.policy.money import grants
+from workflows.policy.text.log_events import log_event
 
 _CALLS_AHEAD: Final = 3
 
@@ -122,7 +123,7 @@ class Account:
         try:
             await ledger.signal("close_account", closed)
         except ApplicationError as gone:
-            workflow.logger.info("the ledger ended before agent %r: %s", closed.agent, gone)
+            log_event(workflow.logger, "ledger_gone", what=f"agent {closed.agent!r}", reason=gone)
 
     async def _ask(self, quote: Decimal, *, is_ahead: bool = False) -> None:
         self._agent.update(asks=self._agent.state.asks + 1)

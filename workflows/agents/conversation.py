@@ -11,6 +11,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
 from workflows.agents.account import Account
+from workflows.agents.call_counts import CallCounts
 from workflows.agents.running_agent import Ended, RunningAgent
 from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.contracts.model_contracts import CALL_MODEL, CallModel, ModelAnswered, PrefixLost
@@ -33,14 +34,16 @@ from workflows.policy.agent.model_failures import (
     largest_part,
 )
 from workflows.policy.money.call_cost import charged
+from workflows.policy.text.log_events import log_event
 
 
 class Conversation:
     """What one agent and the models of its route said."""
 
-    def __init__(self, agent: RunningAgent, account: Account) -> None:
+    def __init__(self, agent: RunningAgent, account: Account, counts: CallCounts) -> None:
         self._agent = agent
         self._account = account
+        self._counts = counts
 
     async def answer(self) -> ModelAnswered:
         """Call until there is a settled answer; first compact if the window is nearly full.
@@ -106,6 +109,8 @@ class Conversation:
     async def _call(self, pending: tuple[Message, ...]) -> ModelAnswered | None:
         """Pay for one call and make it; return None if it failed and another call should follow."""
         while True:
+            await self._counts.report()
+            await self._counts.wait_out()
             quote = await self._account.afford()
             try:
                 return await self._paid_call(pending, quote)
@@ -130,6 +135,7 @@ class Conversation:
             raise
         if isinstance(outcome, PrefixLost):
             raise Ended(AgentEnd.PROVIDER, "the message store lost a conversation sent whole")
+        self._counts.answered(outcome)
         await self._pay(outcome, quote)
         waited = workflow.now() - began - outcome.latency
         self._agent.update(paused=self._agent.state.paused + max(waited, waited * 0))
@@ -178,6 +184,7 @@ class Conversation:
             Ended: the failure is final, or the agent was stopped during a wait.
         """
         agent = self._agent
+        self._counts.failed(failure_type(error))
         failed = self._failed(error)
         kind = failed.kind
         if kind == "unknown":
@@ -245,7 +252,8 @@ class Conversation:
         try:
             await ledger.signal("provider_fault", fault)
         except ApplicationError as gone:
-            workflow.logger.info("the ledger ended before a fault of %r: %s", fault.model, gone)
+            what = f"a fault of {fault.model!r}"
+            log_event(workflow.logger, "ledger_gone", what=what, reason=gone)
             return False
         return True
 

@@ -20,6 +20,7 @@ from workflows.domain.session.question import QuestionAsked
 from workflows.policy.agent.model_failures import first_usable
 from workflows.policy.agent.questions import DECIDE_YOURSELF
 from workflows.policy.agent.turn_decisions import max_output_tokens, output_limit
+from workflows.policy.text.log_events import log_event
 
 _T = TypeVar("_T")
 
@@ -151,7 +152,7 @@ class RunningAgent:
         try:
             await session.signal("question_asked", question)
         except ApplicationError as gone:
-            workflow.logger.info("no session hears the question: %s", gone)
+            log_event(workflow.logger, "question_unheard", reason=gone)
             return DECIDE_YOURSELF
         await workflow.wait_condition(
             lambda: self.state.answer is not None or self.state.stop_reason is not None

@@ -62,6 +62,9 @@ class ModelAnswered(BaseModel, frozen=True, extra="forbid"):
     latency: timedelta
     """From sending to the whole answer, without waits for a rate limit."""
     scripted: bool = False
+    failures: int = Field(default=0, ge=0)
+    """Earlier attempts at this call that the provider failed, without those beyond its rate limit;
+    as far as the worker that got the answer knows."""
 
 
 class PrefixLost(BaseModel, frozen=True, extra="forbid"):

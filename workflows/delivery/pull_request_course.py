@@ -18,6 +18,7 @@ from workflows.domain.session.session_values import SessionRequest
 from workflows.policy.decision import hosted_feedback
 from workflows.policy.delivery.wanted_pulls import take_report, wanted_pulls
 from workflows.policy.session import wave_outcomes
+from workflows.policy.text.log_events import log_event
 
 _LAST_WORD: Final = timedelta(minutes=5)
 """How long a session that was stopped waits for its pull requests to be closed."""
@@ -122,7 +123,7 @@ class PullRequestCourse:
             try:
                 await workflow.get_external_workflow_handle(self._id).signal("finish")
             except ApplicationError as gone:
-                workflow.logger.info("the pull requests' workflow is gone already: %s", gone)
+                log_event(workflow.logger, "pulls_gone", reason=gone)
 
     def _hear(self, report: PullsReport) -> None:
         self._reports.append(report)

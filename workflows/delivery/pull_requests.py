@@ -29,6 +29,7 @@ from workflows.domain.pull_request import (
     WantedPull,
     WantedPulls,
 )
+from workflows.policy.text.log_events import log_event
 
 REPORTED = "pulls_reported"
 """The session's signal with a `PullsReport`."""
@@ -112,7 +113,12 @@ class PullRequests:
                 try:
                     outcome = await LOOK_AT_PULL.ask(look, f"look at pull request {known.number}")
                 except ActivityError as error:
-                    workflow.logger.info("not seen: %s", failure_text(error))
+                    log_event(
+                        workflow.logger,
+                        "pull_not_seen",
+                        pull=known.number,
+                        reason=failure_text(error),
+                    )
                     continue
                 if isinstance(outcome, PublishedPull):
                     self._pulls[key] = outcome.pull
@@ -178,7 +184,7 @@ class PullRequests:
         try:
             await session.signal(REPORTED, report)
         except ApplicationError as gone:
-            workflow.logger.info("the session has ended already: %s", gone)
+            log_event(workflow.logger, "session_gone", reason=gone)
             self._is_finished = True
 
     def _carried(self) -> PullsRequest:

@@ -6,6 +6,7 @@ from typing import Literal, Self, TypedDict, Unpack
 
 from pydantic import BaseModel, Field
 
+from workflows.domain.agent.error_count import Counted, CountWindow, Hold
 from workflows.domain.evolution import evolve
 from workflows.domain.ids import AgentId
 
@@ -177,11 +178,13 @@ class CapChanged(BaseModel, frozen=True, extra="forbid"):
     usd: Decimal = Field(ge=0, allow_inf_nan=False)
 
 
-LedgerMessage = Ask | AccountClosed | CapChanged | ProviderFault
+LedgerMessage = Ask | AccountClosed | CapChanged | ProviderFault | Counted
 """All messages that a ledger serves, in the order of arrival."""
 
 
-LedgerEventKind = Literal["warning", "cap_reached", "burn_rate", "provider_fault", "closed"]
+LedgerEventKind = Literal[
+    "warning", "cap_reached", "burn_rate", "provider_fault", "auto_pause", "closed"
+]
 
 
 class LedgerEvent(BaseModel, frozen=True, extra="forbid"):
@@ -195,6 +198,8 @@ class LedgerEvent(BaseModel, frozen=True, extra="forbid"):
     text: str
     fault: ProviderFault | None = None
     """Set for `provider_fault`."""
+    hold: Hold | None = None
+    """Set for `auto_pause`."""
 
 
 class LedgerRequest(BaseModel, frozen=True, extra="forbid"):
@@ -210,4 +215,8 @@ class LedgerRequest(BaseModel, frozen=True, extra="forbid"):
     """The known faults of models and keys, at most one of each."""
     inbox: tuple[LedgerMessage, ...] = ()
     """Messages not served yet; a steady stream must not keep the run from ending."""
+    auto_pause_percent: int = 0
+    """See `SessionConfig`; 0: nothing is counted."""
+    windows: tuple[CountWindow, ...] = ()
+    """What agents counted, one for each provider and tool."""
     is_finished: bool = False

@@ -28,6 +28,7 @@ from workflows.domain.session.notification import (
     TargetName,
 )
 from workflows.policy.notifications import message_grouping
+from workflows.policy.text.log_events import log_event
 
 _TRIES: Final = 4
 _MESSAGES_PER_RUN: Final = 500
@@ -140,4 +141,4 @@ class SessionNotifier:
         try:
             await session.signal("message_lost", MessageLost(text=text[:1_000]))
         except ApplicationError as gone:
-            workflow.logger.info("the session has ended: %s", gone)
+            log_event(workflow.logger, "session_gone", reason=gone)

@@ -15,6 +15,7 @@ from workflows.domain.session.session_values import SessionOutcome, SessionReque
 from workflows.notifications.notifier import SessionNotifier
 from workflows.policy.notifications.harmless_text import harmless
 from workflows.policy.notifications.session_needs import end_need, session_needs
+from workflows.policy.text.log_events import log_event
 
 
 class SessionNews:
@@ -61,7 +62,7 @@ class SessionNews:
                 parent_close_policy=workflow.ParentClosePolicy.ABANDON,
             )
         except WorkflowAlreadyStartedError:
-            workflow.logger.info("the session was reset; it keeps its notifier")
+            log_event(workflow.logger, "notifier_kept")
 
     async def _keep(self) -> None:
         while True:
@@ -83,4 +84,4 @@ class SessionNews:
         try:
             await notifier.signal("needs_changed", needs)
         except ApplicationError as gone:
-            workflow.logger.warning("no message will be sent: the notifier is gone: %s", gone)
+            log_event(workflow.logger, "notifier_gone", reason=gone)

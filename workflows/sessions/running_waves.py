@@ -43,6 +43,7 @@ from workflows.policy.session.effects import Answer, Steer, TellWaves
 from workflows.policy.session.scheduling import Running, StageStart
 from workflows.policy.session.wave_outcomes import StageResult
 from workflows.policy.session.wave_requests import StageRequest
+from workflows.policy.text.log_events import log_event
 from workflows.validate_wave import ValidateWave
 
 _Wave = TypeVar("_Wave")
@@ -219,7 +220,11 @@ async def start_ledger(request: SessionRequest) -> ChildHandle:
         ApplicationError: there was one before: the session was reset to before its start. Another
             ledger would allow the same money again.
     """
-    ledger = LedgerRequest(session_workflow=workflow.info().workflow_id, caps=request.config.budget)
+    ledger = LedgerRequest(
+        session_workflow=workflow.info().workflow_id,
+        caps=request.config.budget,
+        auto_pause_percent=request.config.auto_pause_percent,
+    )
     try:
         return await workflow.start_child_workflow(
             SessionLedger.run,
@@ -270,6 +275,6 @@ async def finish_ledger(ledger_id: str, has_closed: Callable[[], bool]) -> None:
         await workflow.get_external_workflow_handle(ledger_id).signal("finish")
         await workflow.wait_condition(has_closed, timeout=_LEDGER_PATIENCE)
     except ApplicationError as gone:
-        workflow.logger.info("the ledger is gone already: %s", gone)
+        log_event(workflow.logger, "ledger_gone", what="the session", reason=gone)
     except TimeoutError:
-        workflow.logger.warning("the ledger did not answer; the spend shown is the session's")
+        log_event(workflow.logger, "ledger_silent")

@@ -26,6 +26,7 @@ from activities.ports.model_provider import (
 from activities.text.redaction import KnownSecrets
 from activities.text.surrogates import clean_values
 from workflows.domain.agent.model_values import ModelFacts, Provider
+from workflows.policy.text.log_events import log_event
 
 _log = logging.getLogger(__name__)
 
@@ -148,7 +149,7 @@ class ProviderRegistry:
     def _tell_once(self, model: str) -> None:
         if model not in self._uncounted:
             self._uncounted.add(model)
-            _log.warning("%s reports no usage: its calls are charged by an estimate", model)
+            log_event(_log, "usage_missing", model=model)
 
     def _require_variable(self, name: Provider) -> None:
         entry = self._settings.entries.get(name)

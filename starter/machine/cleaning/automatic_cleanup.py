@@ -14,6 +14,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from workflows.policy.text.log_events import log_event
+
 if TYPE_CHECKING:
     from starter.machine.cleaning.cleanup_request import Cleaned
     from workers.settings import Settings
@@ -41,7 +43,7 @@ async def keep_clean(settings: "Settings", server_ready: asyncio.Event) -> None:
             if await asyncio.to_thread(is_due, settings.data_dir, time.time()):
                 await clean_within_budget(settings, _clean)
         except Exception as error:  # noqa: BLE001 (tidying must never end server and workers)
-            _log.warning("the daily clean-up failed, and is tried again tomorrow: %s", error)
+            log_event(_log, "cleanup_failed", reason=error)
         await asyncio.sleep(_LOOK_SECONDS)
 
 
@@ -71,15 +73,10 @@ async def clean_within_budget(settings: "Settings", clean: Clean) -> None:
     for age in _ages(settings.retention_days):
         cleaned = await clean(settings, age)
         if gone := len(cleaned.host.sessions):
-            _log.info("cleaned up %d sessions, %d bytes", gone, cleaned.size_bytes)
+            log_event(_log, "cleaned_up", sessions=gone, bytes=cleaned.size_bytes)
         if (used := cleaned.host.kept_bytes) <= settings.disk_bytes:
             return
-    _log.warning(
-        "the data of sessions uses %d bytes, more than BLUEFLAME_DISK_BYTES (%d); "
-        "`blueflame cleanup --dry-run` says why each session stays",
-        used,
-        settings.disk_bytes,
-    )
+    log_event(_log, "disk_budget_exceeded", bytes=used, limit=settings.disk_bytes)
 
 
 def _ages(retention_days: int) -> Iterator[timedelta]:

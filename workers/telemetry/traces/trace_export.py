@@ -31,6 +31,7 @@ from activities.file_locks import FileLock
 from workers.telemetry.traces.session_trace import TraceReader
 from workers.telemetry.traces.span_values import Span, Trace
 from workers.telemetry.traces.trace_ids import trace_of
+from workflows.policy.text.log_events import log_event
 
 _log = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ async def export_traces(client: Client, data_dir: Path, stop: asyncio.Event) -> 
         finally:
             exporter.shutdown()
     except Exception as error:  # noqa: BLE001  (see above)
-        _log.warning("traces are no longer sent: %r; correct that, and start again", error)
+        log_event(_log, "traces_ended", reason=repr(error))
 
 
 class TraceExport:
@@ -116,7 +117,7 @@ class TraceExport:
             await work
         except Exception as error:  # noqa: BLE001  (the next look may succeed)
             if not self._is_failing:
-                _log.warning("traces cannot be sent now: %r; tried again later", error)
+                log_event(_log, "traces_wait", reason=repr(error))
             self._is_failing = True
 
     async def look(self) -> None:
@@ -174,7 +175,7 @@ class TraceExport:
         result = await asyncio.to_thread(self._exporter.export, spans)
         is_sent = result is SpanExportResult.SUCCESS
         if not is_sent and not self._is_failing:
-            _log.warning("the collector takes no spans; they are sent later")
+            log_event(_log, "spans_refused")
         self._is_failing = not is_sent
         return is_sent
 

@@ -8,6 +8,7 @@ from typing import Self, TypedDict, Unpack
 from pydantic import BaseModel, Field, JsonValue
 
 from workflows.domain.agent.agent_settings import Effort
+from workflows.domain.agent.error_count import Hold
 from workflows.domain.agent.messages import Message
 from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.agent.tool_policy import ToolPolicy
@@ -99,6 +100,8 @@ class AgentChanges(TypedDict, total=False):
     questions: int
     answer: str | None
     is_paused: bool
+    holds: tuple[Hold, ...]
+    resumed: tuple[str, ...]
     stop_reason: str | None
 
 
@@ -164,6 +167,10 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     answer: str | None = None
     """The person's answer, until the agent takes it up."""
     is_paused: bool = False
+    holds: tuple[Hold, ...] = ()
+    """What it must wait with, because of too many errors."""
+    resumed: tuple[str, ...] = ()
+    """Subjects whose hold a person ended; the ledger is told next."""
     stop_reason: str | None = None
     """Set by the signal `stop`."""
 
@@ -199,6 +206,8 @@ class AgentRequest(BaseModel, frozen=True, extra="forbid"):
     """The wait after a call of unknown outcome; longer after each further one in a row."""
     turns_per_run: int = Field(default=250, gt=0)
     """The workflow continues as new after this many turns in one run."""
+    auto_pause_percent: int = 0
+    """Above this share of errors it waits; 0: it neither counts nor waits."""
     carried: AgentState | None = None
     """Set by a continuation."""
 

@@ -18,6 +18,7 @@ class NoticeKind(StrEnum):
     CAP_WARNING = "cap_warning"
     CAP_REACHED = "cap_reached"
     BURN_RATE = "burn_rate"
+    AUTO_PAUSE = "auto_pause"
     PROVIDER = "provider"
     GATE = "gate"
     REPOSITORY = "repository"

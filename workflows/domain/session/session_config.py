@@ -138,6 +138,9 @@ class SessionConfig(BaseModel, frozen=True, extra="forbid"):
     pull_request: PullRequestConfig = PullRequestConfig()
     on_cap: Literal["pause", "stop"] = "pause"
     """What the session does at the money cap; `stop` for unattended runs."""
+    auto_pause_percent: int = Field(default=10, ge=0, le=100)
+    """Above this share of errors of a provider or a tool in five minutes, the agents that use it
+    wait for as long; 0: they never do."""
     notify: tuple[NotificationKind, ...] = ()
     """What the person is told outside of the program; empty: nothing, and no notifier is started.
     """

@@ -87,6 +87,7 @@ class SessionChanges(TypedDict, total=False):
     resumes_to: SessionPhase | None
     is_cap_reached: bool
     holds: tuple[ProviderFault, ...]
+    auto_paused_until: datetime | None
     halt: str
     merged: tuple[MergedWork, ...]
     pulls: tuple[PullRequest, ...]
@@ -146,6 +147,8 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     holds: tuple[ProviderFault, ...] = ()
     """Why agents wait for a person, one for each; `policy.session.readiness` tells which still do.
     """
+    auto_paused_until: datetime | None = None
+    """Until then some agents wait because of too many errors; None: none does, and none did."""
     halt: str = ""
     """Why the session must not continue by itself; set by an outcome."""
     merged: tuple[MergedWork, ...] = ()

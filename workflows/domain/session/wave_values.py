@@ -38,6 +38,8 @@ class Grounds(BaseModel, frozen=True, extra="forbid"):
     agents: AgentSettings = AgentSettings()
     policy: ToolPolicy = ToolPolicy()
     limits: DiffLimits = DiffLimits()
+    auto_pause_percent: int = 0
+    """See `SessionConfig`; 0: a session of an earlier version."""
 
 
 # --- plan -----------------------------------------------------------------------------------

@@ -342,8 +342,7 @@ def _pause(case: Case, _: Nothing) -> Applied:
 
 
 def _resume(case: Case, _: Nothing) -> Applied:
-    is_paused = case.state.phase is SessionPhase.PAUSED and case.state.resumes_to is not None
-    if not (is_paused or case.state.holds):
+    if not phase_changes.can_resume(case.state, case.at):
         return case.not_possible("", f"the session is not paused ({case.state.phase})")
     return phase_changes.resume(case.state)
 

@@ -37,16 +37,30 @@ def pause(state: SessionState, reason: str) -> Applied:
     return Applied(state=paused, effects=(TellWaves(signal="pause"),))
 
 
+def can_resume(state: SessionState, at: datetime) -> bool:
+    """Tell whether something waits for a person to resume it, or would wait on without one."""
+    is_paused = state.phase is SessionPhase.PAUSED and state.resumes_to is not None
+    is_held = state.auto_paused_until is not None and at < state.auto_paused_until
+    return is_paused or bool(state.holds) or is_held
+
+
 def resume(state: SessionState) -> Applied:
     """Return a paused session to its earlier phase, and let agents that hold ask again.
 
     Leaves any other session unchanged. The cap counts as not reached until the ledger reports it
     again.
     """
-    if state.resumes_to is None and not state.holds:
+    if state.resumes_to is None and not state.holds and state.auto_paused_until is None:
         return Applied(state=state)
     phase = state.resumes_to or state.phase
-    resumed = state.evolve(phase=phase, resumes_to=None, reason="", is_cap_reached=False, holds=())
+    resumed = state.evolve(
+        phase=phase,
+        resumes_to=None,
+        reason="",
+        is_cap_reached=False,
+        holds=(),
+        auto_paused_until=None,
+    )
     return Applied(state=resumed, effects=(TellWaves(signal="resume"),))
 
 

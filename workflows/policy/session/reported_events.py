@@ -24,6 +24,7 @@ _NOTICES = {
     "cap_reached": NoticeKind.CAP_REACHED,
     "burn_rate": NoticeKind.BURN_RATE,
     "provider_fault": NoticeKind.PROVIDER,
+    "auto_pause": NoticeKind.AUTO_PAUSE,
 }
 
 
@@ -40,7 +41,7 @@ def take(state: SessionState, config: SessionConfig, event: Event, at: datetime)
     |-----------------------------------|--------|---------------------------------------|
     | closed                            |        |                                       |
     | cap_reached, of a cap since raised|        |                                       |
-    | warning                           | yes    |                                       |
+    | warning, auto_pause               | yes    |                                       |
     | provider_fault, no agent holds    | yes    |                                       |
     | provider_fault, an agent holds    | yes    | once no other agent is at work        |
     | cap_reached, burn_rate            | yes    | yes                                   |
@@ -55,10 +56,13 @@ def take(state: SessionState, config: SessionConfig, event: Event, at: datetime)
     if event.kind == "closed" or is_out_of_date:
         return Applied(state=state)
     subject = event.fault.model if event.fault else ""
+    if event.hold is not None:
+        subject = event.hold.subject
+        state = state.evolve(auto_paused_until=event.hold.until)
     state = wave_outcomes.notice(state, _NOTICES[event.kind], subject, event.text, at)
     if event.fault is not None:
         return _take_fault(state, config, event.fault)
-    if event.kind == "warning":
+    if event.kind in {"warning", "auto_pause"}:
         return Applied(state=state)
     state = state.evolve(is_cap_reached=state.is_cap_reached or event.kind == "cap_reached")
     return phase_changes.halt(state, config, event.text)

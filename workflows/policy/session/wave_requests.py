@@ -54,6 +54,7 @@ def grounds(request: SessionRequest, state: SessionState) -> Grounds:
         agents=request.config.agents,
         policy=request.config.policy,
         limits=request.config.limits,
+        auto_pause_percent=request.config.auto_pause_percent,
     )
 
 

@@ -10,10 +10,14 @@ from typing import Any
 import pytest
 from temporalio import activity
 from temporalio.testing import ActivityEnvironment
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from workers.telemetry.json_log import JsonLines
 from workers.telemetry.traces.trace_ids import span_of, trace_of
+from workers.temporal.current_turn import TurnInterceptor
 from workers.worker_log import write_log_to
+from workflows.contracts.model_contracts import CallModel
+from workflows.policy.text.log_events import log_event
 
 DEVELOPER = "session/s1/2/develop/dev.tax.rate.3"
 
@@ -89,6 +93,30 @@ async def test_what_an_activity_says_names_it(written: io.StringIO) -> None:
     line = last(written)
     assert (line["activity"], line["activity_attempt"]) == ("tools.run", 2)
     assert (line["task"], line["attempt"]) == ("tax.rate", 3)
+
+
+async def test_a_line_of_a_turn_says_which_and_has_its_event(written: io.StringIO) -> None:
+    class Last(ActivityInboundInterceptor):
+        def __init__(self) -> None:
+            """Stand in for the SDK's own."""
+
+        async def execute_activity(self, input: ExecuteActivityInput) -> object:  # noqa: A002 (the SDK's name)
+            log_event(logging.getLogger("w"), "usage_missing", model="m")
+            return None
+
+    @activity.defn(name="models.call")
+    async def act() -> None:
+        call = CallModel.model_construct(turn=7)
+        asked = ExecuteActivityInput(fn=act, args=[call], executor=None, headers={})
+        await TurnInterceptor().intercept_activity(Last()).execute_activity(asked)
+        logging.getLogger("w").warning("after the call")
+
+    await ActivityEnvironment().run(act)
+    during, after = map(json.loads, written.getvalue().splitlines())
+    assert during["turn"] == 7
+    assert (during["event"], during["fields"]) == ("usage_missing", {"model": "m"})
+    assert "turn" not in after
+    assert "event" not in after
 
 
 def test_secrets_are_left_out_of_messages_and_tracebacks(written: io.StringIO) -> None:

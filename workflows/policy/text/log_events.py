@@ -1,0 +1,309 @@
+"""Every event that Blue Flame logs: the one table of names, levels, texts and fields.
+
+`docs/events.md` is generated from it. What libraries log has no event. Who is meant (session,
+agent, activity) is added where the line is written (`workers.telemetry.json_log`).
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple, Protocol
+
+SCHEMA_VERSION: Final = 1
+"""Of the log's lines; a change that readers must know of takes the next number."""
+_FIELD: Final = re.compile(r"%\((\w+)\)")
+
+
+class Write(Protocol):
+    """One level of a logger."""
+
+    def __call__(
+        self,
+        msg: object,
+        /,
+        *args: object,
+        exc_info: BaseException | None = None,
+        extra: Mapping[str, object] | None = None,
+    ) -> None:
+        """Write a line."""
+        ...
+
+
+class Logger(Protocol):
+    """What is used of a logger: the module's, the workflow's or the activity's."""
+
+    @property
+    def info(self) -> Write:
+        """For what a person need not look at."""
+        ...
+
+    @property
+    def warning(self) -> Write:
+        """For what may need a look."""
+        ...
+
+    @property
+    def error(self) -> Write:
+        """For what needs a look."""
+        ...
+
+
+class LogEvent(NamedTuple):
+    """One kind of event."""
+
+    name: str
+    level: Literal["info", "warning", "error"]
+    text: str
+    """The line, with its fields as `%(field)s`."""
+    meaning: str
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The names of its fields."""
+        return frozenset(_FIELD.findall(self.text))
+
+
+EVENTS: Final = (
+    LogEvent(
+        "worktree_left",
+        "warning",
+        "worktree of %(agent)r not removed: %(reason)s",
+        "An ended agent's worktree stays until the clean-up.",
+    ),
+    LogEvent(
+        "ledger_gone",
+        "info",
+        "the ledger ended before %(what)s: %(reason)s",
+        "A session's ledger ended before this reached it.",
+    ),
+    LogEvent(
+        "ledger_silent",
+        "warning",
+        "the ledger did not answer; the spend shown is the session's",
+        "A session ended without its ledger's last figure.",
+    ),
+    LogEvent(
+        "signal_undelivered",
+        "info",
+        "signal %(signal)s to %(workflow)r not delivered: %(reason)s",
+        "The receiver had ended already.",
+    ),
+    LogEvent(
+        "question_unheard",
+        "info",
+        "no session hears the question: %(reason)s",
+        "An agent's session ended, so the agent decides itself.",
+    ),
+    LogEvent(
+        "pulls_gone",
+        "info",
+        "the pull requests' workflow is gone already: %(reason)s",
+        "A session ended after its pull requests' workflow.",
+    ),
+    LogEvent(
+        "pull_not_seen",
+        "info",
+        "pull request %(pull)s not seen: %(reason)s",
+        "The hosting service did not answer; it is asked again.",
+    ),
+    LogEvent(
+        "session_gone",
+        "info",
+        "the session has ended already: %(reason)s",
+        "A report came after the session's end.",
+    ),
+    LogEvent(
+        "notifier_kept",
+        "info",
+        "the session was reset; it keeps its notifier",
+        "A reset session found its notifier running.",
+    ),
+    LogEvent(
+        "notifier_gone",
+        "warning",
+        "no message will be sent: the notifier is gone: %(reason)s",
+        "Someone ended the session's notifier.",
+    ),
+    LogEvent(
+        "usage_missing",
+        "warning",
+        "%(model)s reports no usage: its calls are charged by an estimate",
+        "A provider counts no tokens.",
+    ),
+    LogEvent(
+        "message_waits",
+        "info",
+        "%(message)r waits for the end of the quiet hours at %(until)s",
+        "A message is held back.",
+    ),
+    LogEvent(
+        "message_lost",
+        "warning",
+        "%(message)s did not reach %(target)r: %(reason)s",
+        "A message could not be delivered.",
+    ),
+    LogEvent(
+        "setup_network_refused",
+        "warning",
+        "set-up succeeded, but %(reason)s",
+        "Set-up tried a host that it may not reach.",
+    ),
+    LogEvent(
+        "cleanup_failed",
+        "warning",
+        "the daily clean-up failed, and is tried again tomorrow: %(reason)s",
+        "Nothing was removed.",
+    ),
+    LogEvent(
+        "cleaned_up",
+        "info",
+        "cleaned up %(sessions)d sessions, %(bytes)d bytes",
+        "Old data was removed.",
+    ),
+    LogEvent(
+        "disk_budget_exceeded",
+        "warning",
+        "the data of sessions uses %(bytes)d bytes, more than BLUEFLAME_DISK_BYTES (%(limit)d); "
+        "`blueflame cleanup --dry-run` says why each session stays",
+        "The clean-up could not keep the disk budget.",
+    ),
+    LogEvent(
+        "supervisor_failed",
+        "error",
+        "server and workers are no longer kept: %(reason)s",
+        "Blue Flame no longer restarts its processes.",
+    ),
+    LogEvent(
+        "toolchain_refused", "warning", "%(reason)s", "A toolchain is not offered to sessions."
+    ),
+    LogEvent(
+        "server_restarts",
+        "warning",
+        "Temporal server: %(reason)s; started again in %(seconds)s s",
+        "The bundled server ended.",
+    ),
+    LogEvent(
+        "server_keeps_failing",
+        "error",
+        "Temporal server: %(reason)s; started again in %(seconds)s s",
+        "The bundled server ended several times in a row.",
+    ),
+    LogEvent(
+        "builds_unknown",
+        "info",
+        "older builds could not be looked up: %(reason)s",
+        "It is tried again.",
+    ),
+    LogEvent(
+        "build_goes_on",
+        "info",
+        "open sessions of build %(build)r go on with its kept code",
+        "A worker for an older build starts.",
+    ),
+    LogEvent(
+        "build_removed",
+        "info",
+        "the kept code of build %(build)r is removed: no session needs it",
+        "An older build is no longer needed.",
+    ),
+    LogEvent(
+        "build_missing",
+        "warning",
+        "open sessions wait for build %(build)r, whose code is not kept here",
+        "Start workers of that build.",
+    ),
+    LogEvent(
+        "build_not_kept",
+        "warning",
+        "the code of build %(build)r is not kept: %(reason)s",
+        "Its sessions cannot go on after an upgrade.",
+    ),
+    LogEvent(
+        "process_restarts",
+        "warning",
+        "%(process)s ended (%(reason)s); started again in %(seconds)s s",
+        "A worker process ended.",
+    ),
+    LogEvent(
+        "process_keeps_ending",
+        "error",
+        "%(process)s keeps ending; %(log)r tells why",
+        "A worker process ended several times in a row.",
+    ),
+    LogEvent(
+        "process_not_told",
+        "warning",
+        "%(process)s cannot be told what it waits for: %(reason)s",
+        "A worker process does not learn the server's address.",
+    ),
+    LogEvent(
+        "state_not_written",
+        "warning",
+        "%(file)r not written: %(reason)s",
+        "Other commands do not see that the workers are ready.",
+    ),
+    LogEvent(
+        "orphan_kept",
+        "warning",
+        "an orphaned activity could not be failed: %(reason)s",
+        "Its retry waits for the heartbeat time-out.",
+    ),
+    LogEvent(
+        "orphans_failed",
+        "warning",
+        "%(activities)d activities of a worker that died are handed back",
+        "A restarted worker lets others repeat them.",
+    ),
+    LogEvent(
+        "not_measured",
+        "warning",
+        "%(what)s cannot be measured now: %(reason)s; tried again later",
+        "Some metrics are out of date.",
+    ),
+    LogEvent(
+        "metric_refused",
+        "error",
+        "%(metric)r cannot be measured",
+        "An internal error; the traceback says more.",
+    ),
+    LogEvent(
+        "traces_ended",
+        "warning",
+        "traces are no longer sent: %(reason)s; correct that, and start again",
+        "The export of traces could not start.",
+    ),
+    LogEvent(
+        "traces_wait",
+        "warning",
+        "traces cannot be sent now: %(reason)s; tried again later",
+        "A look at the sessions failed.",
+    ),
+    LogEvent(
+        "spans_refused",
+        "warning",
+        "the collector takes no spans; they are sent later",
+        "The collector refused spans.",
+    ),
+)
+_BY_NAME: Final = {each.name: each for each in EVENTS}
+
+
+def log_event(
+    logger: Logger, event: str, *, error: BaseException | None = None, **fields: object
+) -> None:
+    """Log an event.
+
+    Args:
+        logger: the module's, the workflow's or the activity's.
+        event: its name.
+        error: an internal error whose traceback is logged too.
+        fields: exactly the event's; exceptions and the like are logged as text.
+    """
+    found = _BY_NAME[event]
+    plain = {
+        name: value if isinstance(value, int | float) else str(value)
+        for name, value in fields.items()
+    }
+    # A mapping as the only argument fills in `%(field)s`; an empty one would not.
+    arguments = (plain,) if plain else ()
+    write = {"info": logger.info, "warning": logger.warning, "error": logger.error}[found.level]
+    write(found.text, *arguments, exc_info=error, extra={"event": event, "event_fields": plain})
