@@ -12,7 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
-from temporalio.client import Client
+from temporalio.client import Client, GrpcCompression
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.converter import DataConverter, ExternalStorage, PayloadCodec
 from temporalio.envconfig import ClientConfig, ClientConnectConfig
@@ -140,9 +140,16 @@ async def _first_answer(
     config: ClientConnectConfig, settings: Settings, runtime: Runtime | None
 ) -> Client:
     converter = data_converter(settings)
+    # To the bundled server nothing crosses a network, so compressing costs more than it saves.
+    compression = GrpcCompression.GZIP if settings.has_external_server else GrpcCompression.NONE
     while True:
         try:
-            return await Client.connect(**config, data_converter=converter, runtime=runtime)
+            return await Client.connect(
+                **config,
+                data_converter=converter,
+                grpc_compression=compression,
+                runtime=runtime,
+            )
         except RuntimeError as error:
             # A starting server opens its port before its services are ready.
             if "not healthy yet" not in str(error):

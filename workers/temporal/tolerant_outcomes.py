@@ -9,31 +9,12 @@ set.
 import functools
 import json
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from pydantic import ValidationError
 from temporalio.api.common.v1 import Payload
 from temporalio.contrib.pydantic import PydanticJSONPlainPayloadConverter
 from temporalio.converter import CompositePayloadConverter, DefaultPayloadConverter
-
-from workflows.contracts import (
-    gate_contracts,
-    host_contracts,
-    hosting_contracts,
-    land_contracts,
-    merging_contracts,
-    model_contracts,
-)
-from workflows.contracts.contract import Contract
-
-_MODULES: Final = (
-    hosting_contracts,
-    land_contracts,
-    host_contracts,
-    gate_contracts,
-    merging_contracts,
-    model_contracts,
-)
 
 
 class TolerantJson(PydanticJSONPlainPayloadConverter):
@@ -71,7 +52,22 @@ class TolerantPayloadConverter(CompositePayloadConverter):
 @functools.cache
 def outcomes() -> tuple[object, ...]:
     """Return the types of all outcomes of activities."""
-    values = [value for module in _MODULES for value in vars(module).values()]
+    # Commands read no outcome, and all contracts take them longer than what they do.
+    from workflows.contracts import (
+        gate_contracts,
+        host_contracts,
+        hosting_contracts,
+        land_contracts,
+        merging_contracts,
+        model_contracts,
+    )
+    from workflows.contracts.contract import Contract
+
+    modules = (
+        *(hosting_contracts, land_contracts, host_contracts),
+        *(gate_contracts, merging_contracts, model_contracts),
+    )
+    values = [value for module in modules for value in vars(module).values()]
     return tuple(value.outcome for value in values if isinstance(value, Contract))
 
 

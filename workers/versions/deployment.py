@@ -7,7 +7,7 @@ before there were builds move to the current build with their next step.
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from google.protobuf.field_mask_pb2 import FieldMask
 from temporalio.api.common.v1 import WorkflowExecution as WorkflowExecutionMessage
@@ -30,9 +30,11 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client, WorkflowExecution
 from temporalio.common import SearchAttributeKey, VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError, RPCStatusCode
-from temporalio.worker import WorkerDeploymentConfig
 
 from workflows import queues
+
+if TYPE_CHECKING:  # commands need nothing of it, and it takes as long as Temporal's client
+    from temporalio.worker import WorkerDeploymentConfig
 
 NAME: Final = "blueflame"
 RECENT: Final = timedelta(seconds=90)
@@ -46,8 +48,10 @@ _ENDED: Final = frozenset(
 )
 
 
-def pinned(build: str) -> WorkerDeploymentConfig:
+def pinned(build: str) -> "WorkerDeploymentConfig":
     """Return what makes a worker serve only sessions of one build."""
+    from temporalio.worker import WorkerDeploymentConfig
+
     return WorkerDeploymentConfig(
         version=WorkerDeploymentVersion(NAME, build),
         use_worker_versioning=True,
