@@ -8,7 +8,6 @@ from activities.ports.host_repository import SessionHistory
 from activities.ports.merge_values import Merged, MergePart, Rebase
 from activities.repository.host_data import Host
 from activities.repository.merged_tree import merge_faults
-from activities.text.commit_subjects import with_short_subject
 from workflows.contracts.merging_contracts import (
     AdvanceBranch,
     Advanced,
@@ -22,6 +21,7 @@ from workflows.contracts.merging_contracts import (
     RebaseWork,
 )
 from workflows.domain.ids import Commit, Digest
+from workflows.policy.delivery.commit_message import shortened
 
 _TEXT_CHARACTERS = 4_000
 _PATHS_TOLD = 100
@@ -37,7 +37,7 @@ class MergingActivities:
     async def merge(self, request: MergeCommits) -> MergeOutcome:
         """Merge the commits in order; no ref moves and no worktree is involved."""
         history = self._host.history(request.key)
-        subject = with_short_subject(f"Merge {request.title}")
+        subject = shortened(f"Merge {request.title}")
         message = f"{subject}\n\nBlueflame-Session: {request.session}"
         parts = tuple(MergePart(commit=commit, message=message) for commit in request.commits)
         with mapped():

@@ -1,9 +1,11 @@
 """An agent's worktree: prepared before it, turned into a task commit after it, then removed."""
 
+from collections.abc import Sequence
+
 from temporalio import activity
 
 from activities.activity_failures import mapped
-from activities.ports.host_repository import TaskCommit, WorktreeStore
+from activities.ports.host_repository import WorktreeStore
 from activities.ports.timed_parts import parts_taken
 from activities.repository.copy_archive import copied_paths
 from activities.repository.diff_check import check_diff
@@ -12,9 +14,9 @@ from activities.repository.host_data import (
     checkpoint_ref,
     worktree_name,
 )
+from activities.repository.task_commits import TaskCommits
 from activities.setup_once.set_up import SetUpTree
 from activities.setup_once.setup_commands import SetUp, setup_failed
-from activities.text.commit_subjects import with_short_subject
 from workflows.contracts.host_contracts import (
     FinishOutcome,
     FinishTask,
@@ -102,7 +104,7 @@ class WorktreeActivities:
             paths = [each.path for each in judged.changes]
             if not paths:
                 return _empty(ignored)
-            commit = await self._commit(request)
+            commit = await self._commit(request, paths)
         return TaskCommitted(
             commit=commit,
             tree=collected.tree,
@@ -111,24 +113,10 @@ class WorktreeActivities:
             notices=judged.notices[:_NOTICES_TOLD],
         )
 
-    async def _commit(self, request: FinishTask) -> Commit:
-        key = request.worktree.repository
-        history = self._host.history(key)
-        trailers = (
-            ("Blueflame-Session", str(request.worktree.session)),
-            ("Blueflame-Task", str(request.task)),
-            ("Blueflame-Attempt", str(request.attempt)),
-        )
-        tree = await self._host.commits(key).tree_of(request.checkpoint)
-        commit = await history.squash(
-            TaskCommit(
-                base=request.base,
-                tree=tree,
-                message=with_short_subject(request.title),
-                trailers=trailers,
-                when=request.at,
-            )
-        )
+    async def _commit(self, request: FinishTask, paths: Sequence[str]) -> Commit:
+        history = self._host.history(request.worktree.repository)
+        commits = TaskCommits(self._host, request)
+        commit = await commits.make(await commits.message(paths))
         ref = f"refs/blueflame/{request.worktree.session}/tasks/{request.task}"
         held = await history.tip(ref)
         await history.advance(ref, commit, held)

@@ -53,6 +53,7 @@ _DEFAULTS = {
     "hosting": "",
     "pull_request.target": "",
     "pull_request.follow": "",
+    "commits.committer": "",
     "BLUEFLAME_HOSTING": "",
     "gates": "detected",
     "gates.NAME.run": "",

@@ -123,7 +123,8 @@ itself more than you allow. It may not:
   the limits under `agents`, and `memory_mb`, `processes`, `file_mb` and `disk_mb` of `environment`
 - list hosts, toolchains or a root folder that your own file does not list
 - allow agents more tools, commands or paths than you do
-- say `deliver: pull_request` unless you have an entry in `hosting`
+- say `deliver: pull_request` unless you have an entry in `hosting`, or `deliver: fast_forward`
+- name you as the author or committer of commits, or decide whether your key signs them
 - set `providers`, `catalogue`, `hosting`, or `registries`, `upstream_proxy`, `no_proxy` and
   `ca_file` under `environment`, unless the value equals your own
 

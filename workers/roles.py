@@ -55,6 +55,9 @@ LAND_NAMES: Final = frozenset(
 )
 """Variables that say how role `land` reaches hosting services and the targets of notifications."""
 
+SIGNING_NAMES: Final = frozenset({"SSH_AUTH_SOCK", "GNUPGHOME"})
+"""Variables that say where the keys are with which role `land` signs commits."""
+
 
 def parse_roles(text: str) -> tuple[Role, ...]:
     """Return the roles named in a comma-separated list, each once, in order.
@@ -107,7 +110,7 @@ def _is_for_models(name: str) -> bool:
 
 
 def _is_for_land(name: str) -> bool:
-    return name.upper() in LAND_NAMES
+    return name.upper() in LAND_NAMES or name in SIGNING_NAMES
 
 
 def _is_for_hosts(name: str) -> bool:

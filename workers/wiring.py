@@ -134,17 +134,17 @@ def _land(settings: Settings) -> Sequence[Activity]:
     from activities.base_import import ExportActivities
     from activities.land.landing import LandingActivities
     from activities.land.scheduled_sessions import ScheduleActivities
-    from workers.hosting.host_wiring import FailPoint, git_program, own_places, person_of
+    from workers.hosting.host_wiring import FailPoint, git_program, own_places, signer_of
     from workers.hosting.scheduled_requests import make_session
 
-    repository = GitUserRepository(Git(git_program()), person_of(os.environ))
+    repository = GitUserRepository(Git(git_program()), signer_of(os.environ))
     store = LocalStore(settings.store_dir)
     fail_point = FailPoint(settings.fail_point, settings.data_dir)
     exports = ExportActivities(repository, store, own_places(settings), fail_point)
     landing = LandingActivities(repository, store, fail_point)
     messages, pulls = _notifications(fail_point), _pull_requests(settings, repository, fail_point)
     schedules = ScheduleActivities(make_session)
-    landed = (exports.export, exports.send, landing.deliver)
+    landed = (exports.export, exports.send, landing.deliver, landing.forward)
     return (*landed, messages.find, messages.send, pulls.publish, pulls.look, schedules.make)
 
 

@@ -26,6 +26,7 @@ from workflows.cancellation import is_cancelled
 from workflows.contracts.host_contracts import (
     FINISH_TASK,
     LAST_CHECKPOINT,
+    CommitWords,
     FinishTask,
     LastCheckpoint,
     TaskCommitted,
@@ -287,6 +288,13 @@ class DevelopWave:
             limits=self._request.grounds.limits,
             allow_secret=self._request.grounds.worktree.allow_secret,
             at=workflow.now(),
+            words=CommitWords(
+                kind=assignment.task.kind,
+                goal=self._request.grounds.goal,
+                summary=_summary(outcome),
+                criteria=assignment.task.acceptance_criteria,
+            ),
+            keeps_turns=self._request.grounds.commits.history == "keep",
         )
         summary = f"check and commit {assignment.task.id}"
         try:

@@ -56,6 +56,8 @@ class MergeWave:
         self._green: frozenset[Tree] = frozenset(request.green)
         self._baseline: GateReport | None = None
         self._bundle: Digest | None = None
+        self._merged: list[Commit] = []
+        self._delivery = Delivered(branch="")
 
     @workflow.run
     async def run(self, request: MergeRequest) -> MergeResult:
@@ -84,6 +86,8 @@ class MergeWave:
             delivered=delivered,
             branch=branch,
             delivery_refused=refused,
+            landed=self._delivery.commits,
+            delivery_notice=self._delivery.notice[:1_000],
         )
 
     async def _guarded(self, changeset: QueuedChangeset) -> MergeItem:
@@ -183,6 +187,7 @@ class MergeWave:
             advance, f"advance the session's branch to {changeset.id}", queue=grounds.host_queue
         )
         self._head = advanced.head or new
+        self._merged.append(self._head)
         self._bundle = advanced.bundle
 
     async def _deliver(self) -> tuple[Commit | None, str | None, str]:
@@ -203,6 +208,7 @@ class MergeWave:
             return before, self._branch(before), failure_text(error)
         match outcome:
             case Delivered():
+                self._delivery = outcome
                 return self._head, outcome.branch, ""
             case DeliveryRefused():
                 return before, self._branch(before), outcome.reason
@@ -225,9 +231,13 @@ class MergeWave:
             session=self._request.grounds.session,
             repository=self._request.repository,
             bundle=bundle,
-            old=self._request.delivered,
+            old=self._request.landed or self._request.delivered,
             new=self._head,
             base=base,
+            commits=self._request.grounds.commits,
+            since=self._request.base,
+            source=self._request.delivered,
+            heads=(*self._request.undelivered, *self._merged),
         )
         return await DELIVER_BRANCH.ask(
             deliver, "deliver the branch to the repository", is_last=True

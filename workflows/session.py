@@ -15,6 +15,7 @@ from temporalio.exceptions import ApplicationError, ChildWorkflowError, FailureE
 
 from workflows.agent_lifecycle import ChildHandle, failure_text
 from workflows.cancellation import end_if_cancelled, is_cancelled
+from workflows.delivery.branch_forward import fast_forwarded
 from workflows.delivery.pull_request_course import PullRequestCourse
 from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.budget import CapChanged, LedgerEvent
@@ -97,7 +98,8 @@ class SessionWorkflow:
             if request.carried is None:
                 await self._prepare()
                 await self._plan()
-            outcome, reason = await self._work()
+            ended = await self._work()
+            self._state, outcome, reason = await fast_forwarded(self._request, self._state, ended)
             self._end(reason)
         except _Stopped:
             outcome = "stopped"

@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, Field
 
@@ -112,6 +112,14 @@ class TaskCommit(BaseModel, frozen=True, extra="forbid"):
     message: str
     trailers: tuple[tuple[str, str], ...] = ()
     when: datetime
+
+
+class PastSubject(NamedTuple):
+    """A commit of a history."""
+
+    subject: str
+    session: str
+    """The session that made it; empty: a person."""
 
 
 class WorktreePlace(BaseModel, frozen=True, extra="forbid"):
@@ -292,6 +300,10 @@ class SessionHistory(Protocol):
 
     async def tip(self, ref: str) -> Commit | None:
         """Return the commit that `ref` names; None if it does not exist."""
+        ...
+
+    async def past_subjects(self, commit: Commit, most: int) -> tuple[PastSubject, ...]:
+        """Return the newest commits from `commit` down that are not merges, the newest first."""
         ...
 
     async def squash(self, task: TaskCommit) -> Commit:

@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 from pydantic import BaseModel, Field, SecretStr
 
 from workflows.domain.ids import Commit, SessionId, Tree
+from workflows.domain.session.session_config import CommitsConfig
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,14 @@ class LandRequest(BaseModel, frozen=True, extra="forbid"):
     new: Commit
     base: bytes = b""
     """A bundle of what `bundle` builds on, should the repository have lost it; empty: none."""
+    commits: CommitsConfig = CommitsConfig(sign="never")
+    """What the branch's commits are to look like, where that is not how they are."""
+    since: Commit | None = None
+    """What the session's commits build on; without it they are not rewritten."""
+    source: Commit | None = None
+    """The commit of the session that `old` stands for; None: `old` itself."""
+    heads: tuple[Commit, ...] = ()
+    """Commits of the session whose places on the branch are wanted, beside `new`."""
 
 
 class FastForwardRequest(BaseModel, frozen=True, extra="forbid"):
@@ -110,6 +119,8 @@ class FastForwardRequest(BaseModel, frozen=True, extra="forbid"):
     """Without `refs/heads/`."""
     old: Commit
     new: Commit
+    moves_checkout: bool = True
+    """Whether a checkout that shows the branch may move with it; False: then nothing moves."""
 
 
 class PushRequest(BaseModel, frozen=True, extra="forbid"):
@@ -154,6 +165,10 @@ class Landed(BaseModel, frozen=True, extra="forbid"):
     commit: Commit
     checkout: Path | None = None
     """The checkout that moved along; None: no checkout was changed."""
+    commits: dict[Commit, Commit] = Field(default_factory=dict[Commit, Commit])
+    """Where commits were rewritten: those of `new` and `heads` on the branch."""
+    notice: str = ""
+    """What is not as the person wants it; empty: nothing."""
 
 
 class Refused(BaseModel, frozen=True, extra="forbid"):
@@ -161,8 +176,9 @@ class Refused(BaseModel, frozen=True, extra="forbid"):
 
     kind: Literal["refused"] = "refused"
     reason: Literal[
-        "moved", "blocked", "checked_out", "not_forward", "overlap", "busy", "rights", "failed"
-    ]
+        "moved", "blocked", "checked_out", "not_forward", "overlap", "busy", "rights", "failed",
+        "unsigned",
+    ]  # fmt: skip
     text: str
     """For a person: the obstacle and what to do. With `failed`, git stopped while it moved a
     checkout, and this says what it left there."""

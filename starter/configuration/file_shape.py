@@ -53,7 +53,7 @@ from workflows.domain.agent.agent_settings import LimitSettings, RoleSettings
 from workflows.domain.agent.model_values import GivenFacts
 from workflows.domain.agent.tool_policy import RuleName, ToolName
 from workflows.domain.plan import TaskKind
-from workflows.domain.session.session_config import Approvals, ModelName, Pacing
+from workflows.domain.session.session_config import Approvals, ModelName, Pacing, Trailer
 from workflows.policy.money.grants import MAX_USD
 
 VERSION = 1
@@ -220,6 +220,16 @@ class PullRequestSection(BaseModel, frozen=True, extra="forbid"):
     rounds: StrictInt | None = Field(default=None, ge=0, le=20)
 
 
+class CommitsSection(BaseModel, frozen=True, extra="forbid"):
+    """What the commits of a session's branch look like."""
+
+    history: Literal["squash", "keep"] | None = None
+    author: Literal["blueflame", "me"] | None = None
+    committer: Literal["blueflame", "me"] | None = None
+    trailers: tuple[Trailer, ...] | None = None
+    sign: Literal["auto", "always", "never"] | None = None
+
+
 class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     """One whole file; None: not set here."""
 
@@ -246,8 +256,9 @@ class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     limits: LimitsSection | None = None
     sandbox: Literal["required", "none"] | None = None
     policy: PolicySection | None = None
-    deliver: Literal["branch", "pull_request"] | None = None
+    deliver: Literal["branch", "fast_forward", "pull_request"] | None = None
     pull_request: PullRequestSection | None = None
+    commits: CommitsSection | None = None
     hosting: HostingEntries | None = None
     on_cap: Literal["pause", "stop"] | None = None
     notifications: NotificationSettings | None = None

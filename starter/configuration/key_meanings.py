@@ -144,9 +144,10 @@ MEANINGS: Final = {
     "policy.protected_paths": "files that no task may write, even if it claims them, in addition "
     "to the built-in set; for example a baseline's tests",
     "deliver": "where the result goes: `branch` is the branch `blueflame/<session>`; "
-    "`pull_request` also proposes that branch on the hosting service of the repository's remote "
-    "([delivery](delivery.md)). A repository's file may say `pull_request` only if you have an "
-    "entry in `hosting`",
+    "`fast_forward` also moves the branch that the session started from, if it is checked out "
+    "nowhere; `pull_request` also proposes that branch on the hosting service of the repository's "
+    "remote ([delivery](delivery.md)). A repository's file may say `pull_request` only if you have "
+    "an entry in `hosting`, and `fast_forward` only if you say it",
     "pull_request.remote": "the remote of your repository that branches are pushed to",
     "pull_request.target": "the branch that a pull request is to be merged into; default: the "
     "branch that the session starts from",
@@ -159,6 +160,16 @@ MEANINGS: Final = {
     "pull_request.feedback": "who starts an attempt at what a red check or a review asks for: "
     "`ask` leaves it to you (`blueflame rework`), `auto` starts it",
     "pull_request.rounds": "how many such attempts a session may start",
+    "commits.history": "`squash`: one commit for each task; `keep`: one for each turn of an agent "
+    "that changed files",
+    "commits.author": "who is the author of the commits on the session's branch: `blueflame`, or "
+    "`me`, as your git's `user.name` and `user.email` name you",
+    "commits.committer": "their committer; default: the author, or you if you sign them",
+    "commits.trailers": "the trailers of their messages: `session`, `task` and `attempt` say where "
+    "a commit comes from; `co_author` names Blue Flame if it is not the author",
+    "commits.sign": "`auto` signs them with your key if your git is set up to (`commit.gpgSign`), "
+    "and delivers them unsigned, with a notice, if the key cannot be used; `always` delivers "
+    "nothing unsigned",
     "hosting": "hosting services that you allow Blue Flame to push to, by the host's name in the "
     "remote's URL ([delivery](delivery.md)). A repository's file may only repeat your own entries",
     "hosting.NAME.repositories": "the repositories on this host that branches may be pushed to: "

@@ -19,6 +19,7 @@ from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.environment import CommandBounds, ProjectEnvironment
 from workflows.domain.session.session_config import (
     Approvals,
+    CommitsConfig,
     PullRequestConfig,
     SessionConfig,
     WorktreeConfig,
@@ -53,6 +54,7 @@ _WIDENING: Final = tuple(
 _NETWORK: Final = "worktree.network"
 _DELIVER: Final = "deliver"
 _ROUNDS: Final = "pull_request.rounds"
+_IDENTITY: Final = ("author", "committer", "sign")
 _TOOLCHAINS: Final = "environment.toolchains"
 _BOUNDS: Final = tuple(f"environment.{key}" for key in CommandBounds.model_fields)
 _DEFAULTS: Final[Mapping[str, object]] = {
@@ -65,6 +67,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     "budget.stop_usd": SessionConfig.model_fields["budget"].default.stop_usd,
     _DELIVER: SessionConfig.model_fields["deliver"].default,
     "pull_request.feedback": PullRequestConfig().feedback,
+    **{f"commits.{key}": getattr(CommitsConfig(), key) for key in _IDENTITY},
     _ROUNDS: PullRequestConfig().rounds,
     _NETWORK: WorktreeConfig().network,
     _TOOLCHAINS: ProjectEnvironment().toolchains,
@@ -102,7 +105,7 @@ def limit_faults(found: Mapping[str, object], own: Mapping[str, object]) -> tupl
     | key                | the repository may set                                     |
     |--------------------|------------------------------------------------------------|
     | `approvals.…`, `pull_request.feedback` | `ask`, or the person's value           |
-    | `on_cap`           | the person's value, or the default                         |
+    | `on_cap`, `commits.author`, `….committer`, `….sign` | the person's value, or the default  |
     | `budget.stop_usd`, | at most the person's value, or the default                 |
     | `pull_request.rounds`, |                                                        |
     | `limits.…`, `environment.memory_mb`, `….processes`, `….file_mb`, `….disk_mb` |  |

@@ -55,6 +55,10 @@ from workflows.contracts.land_contracts import (
     Delivered,
     DeliveryOutcome,
     ExportBase,
+    ForwardBranch,
+    Forwarded,
+    ForwardOutcome,
+    ForwardRefused,
     SendBase,
     SentBase,
 )
@@ -162,6 +166,10 @@ GATES = (GateSpec(name="tests", argv=("true",)),)
 class World:
     """What happens outside of the workflows: scripted before, inspected after."""
 
+    failing_path = "fails"
+    """A call with this path fails."""
+    forward_refused = ""
+    """Why the person's branch cannot be moved; empty: it is."""
     scheduled: SessionMaking | None = None
     """What a schedule of this world's name is to start."""
 
@@ -179,6 +187,7 @@ class World:
         """What set-up asked of the network and did not get."""
         self.finished: list[FinishTask] = []
         self.delivered: list[DeliverBranch] = []
+        self.forwarded: list[ForwardBranch] = []
         self.messages = FakeMessages()
         self.hosting = HostingWorld()
         self.sent: list[SendBase] = []
@@ -194,8 +203,6 @@ class World:
         self.rebased: list[RebaseWork] = []
         self.rebase: Callable[[RebaseWork], RebasedWork | None] = lambda _: None
         self.place = EvidencePlace.CHANGED
-        self.failing_path = "fails"
-        """A call with this path fails."""
 
     # --- scripts ---
 
@@ -241,6 +248,11 @@ class World:
     async def deliver(self, request: DeliverBranch) -> DeliveryOutcome:
         self.delivered.append(request)
         return Delivered(branch=f"blueflame/{request.session}")
+
+    async def forward(self, request: ForwardBranch) -> ForwardOutcome:
+        self.forwarded.append(request)
+        reason = self.forward_refused
+        return ForwardRefused(reason=reason) if reason else Forwarded()
 
     async def claim(self, request: ClaimHost) -> HostClaim:
         return HostClaim(host="h", queue="host/h", sandbox=self.sandbox)
@@ -375,6 +387,7 @@ class World:
             land_contracts.EXPORT_BASE.name: self.export,
             land_contracts.SEND_BASE.name: self.send,
             land_contracts.DELIVER_BRANCH.name: self.deliver,
+            land_contracts.FORWARD_BRANCH.name: self.forward,
             land_contracts.FIND_TARGETS.name: self.messages.find,
             land_contracts.SEND_NOTIFICATION.name: self.messages.send,
             land_contracts.MAKE_SESSION.name: self.make_session,

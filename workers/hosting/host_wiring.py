@@ -5,6 +5,7 @@ import shutil
 import signal
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from workers.hosting import data_layout
 from workers.hosting.cgroup_delegation import place_of
 from workers.hosting.offered_toolchains import offered_toolchains
 from workers.hosting.told_registries import told_registries
+from workers.roles import SIGNING_NAMES
 from workers.settings import Settings
 from workflows.queues import host_queue
 
@@ -39,6 +41,13 @@ def person_of(environment: Mapping[str, str]) -> "Person":
     from activities.adapters.git.user.fast_forward import Person
 
     return Person({name: environment[name] for name in _GIT_SETTINGS if name in environment})
+
+
+def signer_of(environment: Mapping[str, str]) -> "Person":
+    """Return the person with what git needs to sign as them; only role `land` has that."""
+    names = (*_GIT_SETTINGS, *SIGNING_NAMES, "PATH", "USER", "LOGNAME", "XDG_RUNTIME_DIR")
+    signing = {name: environment[name] for name in names if name in environment}
+    return replace(person_of(environment), signing=signing)
 
 
 def git_program() -> Path:

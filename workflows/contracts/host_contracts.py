@@ -14,6 +14,7 @@ from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.gate import GateSpec
 from workflows.domain.ids import Commit, Digest, SessionId, TaskId, Tree
+from workflows.domain.plan import TaskKind
 from workflows.domain.repository import CopiedFile
 from workflows.domain.session.session_config import SETUP_TIMEOUT, HostPattern
 from workflows.domain.timed_part import TimedPart
@@ -155,6 +156,17 @@ class ToolsOutcome(BaseModel, frozen=True, extra="forbid"):
     """Where the next command starts."""
 
 
+class CommitWords(BaseModel, frozen=True, extra="forbid"):
+    """What the message of a task's commit is made from, beside its title."""
+
+    kind: TaskKind
+    goal: str
+    """The session's: a ticket that it names belongs to the work."""
+    summary: str
+    """What the developer said of the work."""
+    criteria: tuple[str, ...]
+
+
 class FinishTask(BaseModel, frozen=True, extra="forbid"):
     """Turn an agent's last checkpoint into one task commit, after checking the collected diff."""
 
@@ -175,6 +187,10 @@ class FinishTask(BaseModel, frozen=True, extra="forbid"):
     allow_secret: tuple[str, ...] = ()
     """Paths in which the person allows text that looks like a key."""
     at: datetime
+    words: CommitWords | None = None
+    """None: the title is the whole message."""
+    keeps_turns: bool = False
+    """Whether each turn that changed files becomes a commit; False: one commit for all."""
 
 
 class TaskCommitted(BaseModel, frozen=True, extra="forbid"):

@@ -11,7 +11,7 @@ from workflows.domain.ids import Commit, Digest, SessionId
 from workflows.domain.repository import Base
 from workflows.domain.session.notification import Notification, TargetName
 from workflows.domain.session.scheduled_goal import ScheduledGoal, SessionMaking
-from workflows.domain.session.session_config import WorktreeConfig
+from workflows.domain.session.session_config import CommitsConfig, WorktreeConfig
 
 
 class ExportBase(BaseModel, frozen=True, extra="forbid"):
@@ -56,13 +56,25 @@ class DeliverBranch(BaseModel, frozen=True, extra="forbid"):
     new: Commit
     base: Digest | None = None
     """A bundle of what `bundle` builds on, should the repository have lost it; None: it has it."""
+    commits: CommitsConfig = CommitsConfig(sign="never")
+    """What the branch's commits are to look like; they are rewritten where they do not."""
+    since: Commit | None = None
+    """What the session's commits build on; None: they are delivered as they are."""
+    source: Commit | None = None
+    """The session's commit that `old` stands for; None: `old` itself."""
+    heads: tuple[Commit, ...] = ()
+    """The session's commits whose places on the branch are wanted, beside `new`."""
 
 
 class Delivered(BaseModel, frozen=True, extra="forbid"):
-    """The branch holds `new`."""
+    """The branch holds `new`, or its rewrite."""
 
     kind: Literal["delivered"] = "delivered"
     branch: str
+    commits: dict[Commit, Commit] = Field(default_factory=dict[Commit, Commit])
+    """Where commits were rewritten: those of `new` and `heads` on the branch."""
+    notice: str = ""
+    """What is not as the person wants it; empty: nothing."""
 
 
 class DeliveryRefused(BaseModel, frozen=True, extra="forbid"):
@@ -81,6 +93,36 @@ class DeliveryLacking(BaseModel, frozen=True, extra="forbid"):
 DeliveryOutcome = Annotated[
     Delivered | DeliveryRefused | DeliveryLacking, Field(discriminator="kind")
 ]
+
+
+class ForwardBranch(BaseModel, frozen=True, extra="forbid"):
+    """Fast-forward a branch of the person's that no checkout shows; repeating it is safe."""
+
+    session: SessionId
+    repository: str
+    branch: str
+    """Without `refs/heads/`."""
+    old: Commit
+    """What the branch must hold: the base of the session."""
+    new: Commit
+    """What the session's branch holds."""
+
+
+class Forwarded(BaseModel, frozen=True, extra="forbid"):
+    """The branch holds `new`."""
+
+    kind: Literal["forwarded"] = "forwarded"
+
+
+class ForwardRefused(BaseModel, frozen=True, extra="forbid"):
+    """The branch was left where it is."""
+
+    kind: Literal["refused"] = "refused"
+    reason: str
+    """The obstacle, and what the person can do."""
+
+
+ForwardOutcome = Annotated[Forwarded | ForwardRefused, Field(discriminator="kind")]
 
 
 class FindTargets(BaseModel, frozen=True, extra="forbid"):
@@ -134,6 +176,15 @@ DELIVER_BRANCH = Contract[DeliverBranch, DeliveryOutcome](
     queues.LAND,
     timedelta(minutes=10),
     retry(PATIENT),
+    HEARTBEAT,
+)
+FORWARD_BRANCH = Contract[ForwardBranch, ForwardOutcome](
+    "landing.forward",
+    ForwardBranch,
+    ForwardOutcome,
+    queues.LAND,
+    timedelta(minutes=10),
+    retry(5),
     HEARTBEAT,
 )
 FIND_TARGETS = Contract[FindTargets, TargetsOutcome](

@@ -42,6 +42,7 @@ from activities.ports.host_repository import (
     Collected,
     Finding,
     HistoryImport,
+    PastSubject,
     RecordedTurns,
     TaskCommit,
     Waiting,
@@ -206,6 +207,14 @@ class GitHostRepository:
         """Return the checkpoints that `ref` reaches."""
         tip = await self.tip(ref)
         return await recorded_turns.recorded(self._bare, tip, session, task) if tip else None
+
+    async def past_subjects(self, commit: Commit, most: int) -> tuple[PastSubject, ...]:
+        """Return the subjects of the newest commits."""
+        form = f"--format=%s%x1f%(trailers:key={checkpoints.SESSION},valueonly,separator=%x20)"
+        arguments = ("log", "-z", "--no-merges", f"--max-count={most}", form, commit)
+        records = (await self._git.run(self._bare.scope(), *arguments)).stdout.split(b"\0")
+        pairs = (each.decode("utf-8", "replace").partition("\x1f") for each in records if each)
+        return tuple(PastSubject(subject, session.strip()) for subject, _, session in pairs)
 
     async def squash(self, task: TaskCommit) -> Commit:
         """Make a task's one commit."""

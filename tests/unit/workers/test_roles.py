@@ -64,6 +64,13 @@ def test_the_token_of_a_hosting_service_reaches_role_land_alone() -> None:
         assert not tokens & set(environment_for([role], environment, frozenset(), tokens))
 
 
+def test_what_signs_commits_reaches_role_land_alone() -> None:
+    agents = {"SSH_AUTH_SOCK": "/run/a", "GNUPGHOME": "/home/p/.gnupg"}
+    assert environment_for([Role.LAND], agents) == agents
+    for role in (Role.WORKFLOWS, Role.HOST):
+        assert environment_for([role], agents) == {}
+
+
 def test_roles_are_read_once_each_in_order() -> None:
     assert parse_roles("land, models,land") == (Role.LAND, Role.MODELS)
 

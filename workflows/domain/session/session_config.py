@@ -87,6 +87,29 @@ class WorktreeConfig(BaseModel, frozen=True, extra="forbid"):
     """Files of `copied` that may be copied although they look secret."""
 
 
+Trailer = Literal["session", "task", "attempt", "co_author"]
+
+
+class CommitsConfig(BaseModel, frozen=True, extra="forbid"):
+    """What the commits of the session's branch look like."""
+
+    history: Literal["squash", "keep"] = "squash"
+    """One commit for each task, or one for each turn that changed files."""
+    author: Literal["blueflame", "me"] = "blueflame"
+    """`me`: the person whose repository it is, as their git names them."""
+    committer: Literal["blueflame", "me"] | None = None
+    """None: the author; with a signature, the person who signs."""
+    trailers: tuple[Trailer, ...] = ("session", "task", "attempt", "co_author")
+    """The trailers of messages. `co_author` names Blue Flame where it is not the author."""
+    sign: Literal["auto", "always", "never"] = "auto"
+    """`auto`: if the person's git signs commits; without a signature if the key cannot be used."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether commits are delivered as they were made, unless git is set up to sign them."""
+        return self == CommitsConfig(history=self.history, sign=self.sign)
+
+
 class PullRequestConfig(BaseModel, frozen=True, extra="forbid"):
     """How `deliver: pull_request` proposes the work."""
 
@@ -134,8 +157,9 @@ class SessionConfig(BaseModel, frozen=True, extra="forbid"):
     """How large one task's work may be."""
     sandbox: Literal["required", "none"] = "required"
     policy: ToolPolicy = ToolPolicy()
-    deliver: Literal["branch", "pull_request"] = "branch"
+    deliver: Literal["branch", "fast_forward", "pull_request"] = "branch"
     pull_request: PullRequestConfig = PullRequestConfig()
+    commits: CommitsConfig = CommitsConfig()
     on_cap: Literal["pause", "stop"] = "pause"
     """What the session does at the money cap; `stop` for unattended runs."""
     auto_pause_percent: int = Field(default=10, ge=0, le=100)

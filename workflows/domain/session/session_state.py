@@ -77,6 +77,7 @@ class SessionChanges(TypedDict, total=False):
     cycle: int
     head: Commit | None
     delivered: Commit | None
+    landed: dict[Commit, Commit]
     branch: str | None
     green: tuple[Tree, ...]
     notices: tuple[Notice, ...]
@@ -129,6 +130,9 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     cycle: int = 0
     head: Commit | None = None
     delivered: Commit | None = None
+    """What of the head the person's branch has; `landed` tells by which commit."""
+    landed: dict[Commit, Commit] = Field(default_factory=dict[Commit, Commit])
+    """What stands on the branch for a commit of the session, where it was rewritten for it."""
     branch: str | None = None
     green: tuple[Tree, ...] = ()
     """Trees whose gates showed no new failure, the newest 50."""
@@ -170,6 +174,10 @@ class SessionState(BaseModel, frozen=True, extra="forbid"):
     def spent_usd(self) -> Decimal:
         """The known spend. Both sums may lag behind the actual spend; neither exceeds it."""
         return max(self.ended.usd, self.ledger_usd)
+
+    def on_branch(self, commit: Commit) -> Commit:
+        """Return what stands on the person's branch for a delivered commit of the session."""
+        return self.landed.get(commit, commit)
 
     def evolve(self, **changes: Unpack[SessionChanges]) -> Self:
         """Return a copy with some fields replaced."""

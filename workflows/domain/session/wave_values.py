@@ -16,7 +16,7 @@ from workflows.domain.ids import ChangesetId, Commit, Digest, SessionId, TaskId,
 from workflows.domain.plan import Plan, Task
 from workflows.domain.pull_request import MergedWork
 from workflows.domain.repository import CopiedFile
-from workflows.domain.session.session_config import WorktreeConfig
+from workflows.domain.session.session_config import CommitsConfig, WorktreeConfig
 from workflows.domain.verdict import Verdict
 from workflows.domain.violation import DiffLimits
 
@@ -40,6 +40,8 @@ class Grounds(BaseModel, frozen=True, extra="forbid"):
     limits: DiffLimits = DiffLimits()
     auto_pause_percent: int = 0
     """See `SessionConfig`; 0: a session of an earlier version."""
+    commits: CommitsConfig = CommitsConfig()
+    goal: str = ""
 
 
 # --- plan -----------------------------------------------------------------------------------
@@ -289,7 +291,11 @@ class MergeRequest(BaseModel, frozen=True, extra="forbid"):
     base: Commit
     head: Commit
     delivered: Commit | None
-    """The commit of the branch in the person's repository."""
+    """The session's commit that the branch in the person's repository holds, or stands for."""
+    landed: Commit | None = None
+    """What that branch holds where it was rewritten; None: `delivered` itself."""
+    undelivered: tuple[Commit, ...] = ()
+    """What earlier waves merged and the branch does not hold."""
     queue: tuple[QueuedChangeset, ...]
     """In dependency order."""
     baseline: GateReport
@@ -349,6 +355,10 @@ class MergeResult(BaseModel, frozen=True, extra="forbid"):
     """The gates on the head; None if they did not run on it."""
     delivered: Commit | None
     branch: str | None
+    landed: dict[Commit, Commit] = Field(default_factory=dict[Commit, Commit])
+    """Where the branch was rewritten: what stands there for the session's commits."""
+    delivery_notice: str = ""
+    """What of the delivery is not as the person wants it."""
     delivery_refused: str = ""
     """Why the branch was not delivered; the work is safe in the session's repository on the
     host."""

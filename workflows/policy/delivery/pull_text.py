@@ -29,14 +29,19 @@ def as_text(text: str) -> str:
         text: Markdown of any author.
     """
     shown = text.replace("&", "&amp;").replace("<", "&lt;")
-    shown = _SIGN.sub(lambda found: f"{found[0]}{_BREAK}", shown)
+    shown = unlinked(shown)
     return _QUICK_ACTION.sub(rf"\1{_BREAK}/", shown)
+
+
+def unlinked(text: str) -> str:
+    """Return foreign words that mention no one and refer to no issue."""
+    return _SIGN.sub(lambda found: f"{found[0]}{_BREAK}", text)
 
 
 def one_line(text: str, most: int = _TITLE) -> str:
     """Return the first line of a text, cut to `most` characters."""
     line = next((each.strip() for each in text.splitlines() if each.strip()), "")
-    shown = _SIGN.sub(lambda found: f"{found[0]}{_BREAK}", line)
+    shown = unlinked(line)
     return shown if len(shown) <= most else f"{shown[: most - 1].rstrip()}…"
 
 

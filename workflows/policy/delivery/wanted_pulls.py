@@ -69,7 +69,7 @@ def _whole(
     return WantedPull(
         key=SESSION,
         branch=state.branch,
-        commit=state.delivered,
+        commit=state.on_branch(state.delivered),
         target=target,
         title=one_line(request.goal),
         body=session_body(request.session, request.goal, summary, records, SESSION),
@@ -91,7 +91,7 @@ def _stack(
         pull = WantedPull(
             key=key,
             branch=branch,
-            commit=work.head,
+            commit=state.on_branch(work.head),
             target=below,
             title=one_line(records[0].task.title if len(records) == 1 else key),
             body=body,

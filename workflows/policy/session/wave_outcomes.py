@@ -264,7 +264,10 @@ def merge_result(state: SessionState, result: MergeResult, at: datetime) -> Sess
         state = _merge_item(state, item, at)
     if result.delivery_refused:
         state = notice(state, NoticeKind.DELIVERY, "", result.delivery_refused, at)
+    if result.delivery_notice:
+        state = notice(state, NoticeKind.DELIVERY, "", result.delivery_notice, at)
     return state.evolve(
+        landed={**state.landed, **result.landed},
         head=result.head,
         head_baseline=result.baseline or state.head_baseline,
         merged=(*state.merged, *result.merged),

@@ -55,6 +55,8 @@ def grounds(request: SessionRequest, state: SessionState) -> Grounds:
         policy=request.config.policy,
         limits=request.config.limits,
         auto_pause_percent=request.config.auto_pause_percent,
+        commits=request.config.commits,
+        goal=request.goal,
     )
 
 
@@ -120,12 +122,21 @@ def _merge_request(request: SessionRequest, state: SessionState, start: StageSta
         base=known.base.commit,
         head=_head(state),
         delivered=state.delivered,
+        landed=state.on_branch(state.delivered) if state.delivered else None,
+        undelivered=_undelivered(state),
         queue=_queued(state, start.changesets),
         baseline=state.head_baseline or baseline,
         # If the base is red, "green" only means that nothing new failed against that base; by now
         # fewer gates may fail on the head.
         green=state.green if is_green(baseline) else (),
     )
+
+
+def _undelivered(state: SessionState) -> tuple[Commit, ...]:
+    heads = [each.head for each in state.merged]
+    if state.delivered is None or state.delivered not in heads:
+        return tuple(heads)
+    return tuple(heads[heads.index(state.delivered) + 1 :])
 
 
 def _baseline(state: SessionState) -> GateReport:

@@ -12,9 +12,9 @@ from pathlib import Path
 from activities.adapters.git import base_names, base_transfer, pack_hand_over
 from activities.adapters.git import git_bundle as bundles
 from activities.adapters.git.git_command import Git, Scope
-from activities.adapters.git.user import repository_preflight
+from activities.adapters.git.user import commit_rewriting, repository_preflight
 from activities.adapters.git.user.branch_push import push
-from activities.adapters.git.user.fast_forward import Person, fast_forward
+from activities.adapters.git.user.fast_forward import Person, fast_forward, signing_scope
 from activities.adapters.git.user.file_settings import file_settings, read_excludes, read_rules
 from activities.adapters.git.user.ignored_files import list_ignored
 from activities.adapters.git.user.user_checkouts import holding
@@ -108,15 +108,30 @@ class GitUserRepository:
         if held == request.new:
             return Landed(ref=request.ref, commit=request.new)
         refused = await self._reason_against(request, held, found, scope)
-        if refused is not None:
+        person = signing_scope(scope, self._person)
+        rewriting = await commit_rewriting.wanted(self._git, scope, person, request)
+        may_be_done = rewriting is not None and held is not None
+        if refused is not None and not (may_be_done and refused.reason == "moved"):
             return refused
+        await self._unpack(scope, request)
+        if rewriting is None:
+            return await move_ref(self._git, scope, request.ref, request.new, request.old)
+        if refused is not None:
+            return await rewriting.landed_before(request, held) or refused
+        made = await rewriting.of(request)
+        if isinstance(made, Refused):
+            return made
+        new = made.commits[request.new]
+        moved_to = await move_ref(self._git, scope, request.ref, new, request.old)
+        return moved_to if isinstance(moved_to, Refused) else made
+
+    async def _unpack(self, scope: Scope, request: LandRequest) -> None:
         bundle = bundles.parse(request.bundle)
         if request.new not in bundle.tips:
             raise BundleError(f"bundle brings {bundle.tips}, not {request.new}; bundle it again")
         if request.base:
             await bundles.unpack(self._git, scope, bundles.parse(request.base), strict=False)
         await bundles.unpack(self._git, scope, bundle, strict=True)
-        return await move_ref(self._git, scope, request.ref, request.new, request.old)
 
     async def _reason_against(
         self, request: LandRequest, held: Commit | None, found: Found, scope: Scope

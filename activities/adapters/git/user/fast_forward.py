@@ -4,10 +4,14 @@ A branch that no checkout shows is moved by compare-and-swap. A branch that a ch
 moved with it by `git merge --ff-only`, after a trial on a copy of the index shows that no file of
 the user is in the way. Ignored files count as the user's. Hooks do not run. The user's filters do,
 as with a pull, because without them the checkout would be wrong.
+
+If nobody asked at this moment (`deliver: fast_forward`), no checkout moves: someone may be working
+in it, and even a clean one would change behind their back. Such a branch stays where it is.
 """
 
 import os
 import pwd
+import shlex
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -41,6 +45,15 @@ class Person:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     """PATH and what configures git for filters. HOME and XDG_CONFIG_HOME say where git's own
     settings are: what it ignores, and how it reads text."""
+    signing: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What git needs to sign commits as the person: PATH, HOME, the agents that hold keys."""
+
+
+def signing_scope(scope: Scope, person: Person) -> Scope:
+    """Return the scope in which git knows who the person is, and signs with their key."""
+    kept = {name: ENVIRONMENT[name] for name in KEPT_VARIABLES}
+    home = {} if scope.uid is None else {"HOME": _home(scope.uid)}
+    return replace(scope, settings=KEPT_SETTINGS, base={**person.signing, **home, **kept})
 
 
 async def fast_forward(git: Git, request: FastForwardRequest, person: Person) -> LandOutcome:
@@ -57,10 +70,8 @@ async def fast_forward(git: Git, request: FastForwardRequest, person: Person) ->
     places = await holding(git, scope, ref)
     if not places:
         return await _swap(git, scope, ref, request)
-    if len(places) > 1:
-        names = ", ".join(str(place) for place in places)
-        text = f"{request.branch!r} is checked out more than once ({names}); move it yourself"
-        return Refused(reason="checked_out", text=text)
+    if not request.moves_checkout or len(places) > 1:
+        return _left_alone(request, places)
     checkout = await _checkout(git, scope, found, places[0], ref)
     if checkout is None:
         text = f"{request.branch!r} is checked out, but not where git says ({places[0]}); move it "
@@ -103,6 +114,18 @@ async def _reason_against(
         )
         return Refused(reason="busy", text=text)
     return None
+
+
+def _left_alone(request: FastForwardRequest, places: list[Path]) -> Refused:
+    there = shlex.quote(str(places[0]))
+    text = (
+        f"{request.branch!r} is checked out in {str(places[0])!r}, and no checkout is changed "
+        f"unasked; move it with `git -C {there} merge --ff-only {request.new}`"
+    )
+    if request.moves_checkout:
+        names = ", ".join(str(place) for place in places)
+        text = f"{request.branch!r} is checked out more than once ({names}); move it yourself"
+    return Refused(reason="checked_out", text=text)
 
 
 async def _swap(git: Git, scope: Scope, ref: str, request: FastForwardRequest) -> LandOutcome:

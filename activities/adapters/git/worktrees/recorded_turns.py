@@ -6,7 +6,8 @@ A task's commits form one line, from its newest checkpoint down to its base:
 |----------------------------------|--------------------------------|-----------------|
 | checkpoint                       | a turn of this or an earlier   | the turn before |
 |                                  | attempt                        |                 |
-| the task's commit, or moved work | a submission, or a rebase      | the base        |
+| the task's commit, or moved work | a submission, or a rebase      | the base, or    |
+| kept turn                        | a submission                   | a kept turn     |
 | any other                        |                                | it is the base  |
 """
 
@@ -34,16 +35,25 @@ async def recorded(bare: Bare, tip: Commit, session: SessionId, task: TaskId) ->
     arguments = ("rev-list", "--header", "--first-parent", f"--max-count={_MOST}", tip)
     listed = (await bare.git.run(bare.scope(), *arguments)).records()
     turns: list[RecordedTurn] = []
+    is_submitted = False
     for each in map(_read, listed):
-        if each.trailers.get(SESSION) != session or len(each.parents) != 1:
+        if is_submitted and _is_kept_turn(each, task):
+            continue
+        if is_submitted or each.trailers.get(SESSION) != session or len(each.parents) != 1:
             return RecordedTurns(turns=tuple(turns), base=each.commit)
         if OBSERVATIONS not in each.trailers:
-            is_own = each.trailers.get(TASK, task) == task
-            base = each.parents[0] if is_own else each.commit
-            return RecordedTurns(turns=tuple(turns), base=base)
+            if each.trailers.get(TASK, task) != task:
+                return RecordedTurns(turns=tuple(turns), base=each.commit)
+            is_submitted = True
+            continue
         agent, turn = each.trailers[TASK], int(each.trailers[TURN])
         turns.append(RecordedTurn(agent=agent, turn=turn, commit=each.commit))
     raise ValueError(f"no base within {_MOST} commits below {tip!r}")
+
+
+def _is_kept_turn(each: _Listed, task: TaskId) -> bool:
+    is_turn = TURN in each.trailers and OBSERVATIONS not in each.trailers
+    return is_turn and each.trailers.get(TASK) == task
 
 
 def _read(record: bytes) -> _Listed:

@@ -346,7 +346,7 @@ def test_the_example_loads_names_every_key_and_gives_the_defaults():
     unsaid = {key for key, origin in found.origins.items() if origin.layer == "default"}
     # Named as `null`: no folder is there for everyone, nor does everyone sleep at one time.
     assert unsaid == {"environment.root", "notifications.quiet_hours"}
-    ours = {"gates", "worktree", "environment", "routes", "catalogue", "pull_request"}
+    ours = {"gates", "worktree", "environment", "routes", "catalogue", "pull_request", "commits"}
     defaults = SessionConfig(routes=found.session.routes)
     assert found.session.model_dump(exclude=ours) == defaults.model_dump(exclude=ours)
     assert found.session.gates is not None

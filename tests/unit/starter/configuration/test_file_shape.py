@@ -76,7 +76,10 @@ def complaint(text: str, *, from_repository: bool = False) -> str:
             "output_usd: must be at most 1000000",
         ),
         ("budget: {stop_usd: 1000000.01}", "budget.stop_usd: must be at most 1000000"),
-        ("deliver: base", "3:1: deliver: must be 'branch' or 'pull_request', not 'base'"),
+        (
+            "deliver: base",
+            "3:1: deliver: must be 'branch', 'fast_forward' or 'pull_request', not 'base'",
+        ),
     ],
 )  # fmt: skip
 def test_each_complaint_names_its_place_and_the_remedy(body: str, expected: str):

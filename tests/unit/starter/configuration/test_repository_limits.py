@@ -34,6 +34,8 @@ HOSTED = HostingEntry(repositories=("acme/*",))
         ({"policy.lift": ("network",)}, {"policy.lift": ("network", "publish")}),
         ({"worktree.network": ()}, {}),
         ({"deliver": "branch"}, {"deliver": "pull_request"}),
+        ({"deliver": "fast_forward"}, {"deliver": "fast_forward"}),
+        ({"commits.history": "keep", "commits.sign": "auto"}, {"commits.sign": "auto"}),
         ({"deliver": "pull_request"}, {"deliver": "pull_request"}),
         ({"deliver": "pull_request"}, {"hosting.github.com": HOSTED}),
         ({"hosting.github.com": HOSTED}, {"hosting.github.com": HOSTED}),
@@ -58,6 +60,13 @@ def test_a_repository_may_leave_something_out_and_deny_more(
             "policy.planner_tools: [bash, write] where [bash, read] applies without this file: ",
         ),
         ({"policy.lift": ("network",)}, {}, "policy.lift: [network] where [] applies"),
+        (
+            {"deliver": "fast_forward"},
+            {"hosting.github.com": HOSTED},
+            "deliver: fast_forward where",
+        ),
+        ({"commits.sign": "never"}, {}, "commits.sign: never where auto applies without"),
+        ({"commits.author": "me"}, {}, "commits.author: me where blueflame applies without"),
         ({"deliver": "pull_request"}, {}, "deliver: pull_request where branch applies without"),
         ({"hosting.github.com": HOSTED}, {}, "hosting.github.com: you do not say this yourself"),
         (

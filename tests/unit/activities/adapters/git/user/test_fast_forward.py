@@ -1,11 +1,12 @@
 """The safe fast-forward: moved whole, or left byte-identical with the reason."""
 
+import shlex
 from pathlib import Path
 
 import pytest
 
 from activities.ports.user_repository import FastForwardRequest, Landed, LandOutcome, Refused
-from tests.unit.activities.adapters.git.home import Home, fingerprint, write
+from tests.unit.activities.adapters.git.home import Home, fingerprint, plain_git, write
 from workflows.domain.ids import Commit
 
 
@@ -176,3 +177,46 @@ def arm_hooks(folder: Path, canary: Path) -> None:
     for name in ("post-merge", "post-checkout", "reference-transaction", "post-index-change"):
         (folder / name).write_text(f"#!/bin/sh\ntouch {canary}\n")
         (folder / name).chmod(0o755)
+
+
+async def unasked(home: Home, new: Commit) -> LandOutcome:
+    """Ask for the fast-forward from the base that no person asked for at this moment."""
+    request = FastForwardRequest(
+        path=home.path, branch="main", old=home.base, new=new, moves_checkout=False
+    )
+    return await home.user.fast_forward(request)
+
+
+@pytest.mark.parametrize("where", ["here", "linked", "dirty"])
+async def test_a_checked_out_branch_is_not_moved_unasked(home: Home, where: str):
+    home.make({"a.txt": "one\n"})
+    commit = await prepared(home, {"a.txt": "changed\n"})
+    place = home.path
+    if where == "linked":
+        home.run("checkout", "-q", "-b", "other")
+        place = home.top / "a linked one"
+        home.run("worktree", "add", "-q", str(place), "main")
+    elif where == "dirty":
+        (home.path / "a.txt").write_text("mine\n")
+    before = fingerprint(home.path)
+    outcome = await unasked(home, commit)
+    assert isinstance(outcome, Refused)
+    assert outcome.reason == "checked_out"
+    assert fingerprint(home.path) == before
+    assert home.run("rev-parse", "main") == home.base
+    command = outcome.text.partition("`")[2].rstrip("`")
+    if where != "dirty":
+        plain_git(home.path, *shlex.split(command)[1:])
+        assert (place / "a.txt").read_text() == "changed\n"
+
+
+async def test_a_branch_that_no_checkout_shows_is_moved_unasked_and_once(home: Home):
+    home.make({"a.txt": "one\n"})
+    commit = await prepared(home, {"a.txt": "changed\n"})
+    home.run("checkout", "-q", "--detach")
+    for _ in range(2):  # the answer to the first may have been lost
+        outcome = await unasked(home, commit)
+        assert outcome == Landed(ref="refs/heads/main", commit=commit)
+    assert home.run("rev-parse", "main") == commit
+    assert (home.path / "a.txt").read_text() == "one\n"
+    assert home.run("reflog", "--format=%gs", "main").splitlines()[0] == "blueflame: fast-forward"

@@ -1,0 +1,97 @@
+"""A push over https with a token, to real git behind a server that asks for one."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from activities.ports.git_errors import PushFailedError
+from activities.ports.user_repository import Pushed, PushOutcome, PushRefused, PushRequest
+from tests.git_server import GitServer, git_server
+from tests.unit.activities.adapters.git.home import Home, plain_git
+from workflows.domain.ids import Commit
+
+BRANCH = "blueflame/s1"
+
+
+@dataclass
+class Remote:
+    """A person's repository and a git server with an empty one."""
+
+    home: Home
+    server: GitServer
+    bare: Path
+
+    async def push(self, token: str, before: Commit | None = None) -> PushOutcome:
+        """Push the head."""
+        request = PushRequest(
+            path=self.home.path,
+            url=f"{self.server.url}/acme/shop.git",
+            branch=BRANCH,
+            commit=Commit(self.home.run("rev-parse", "HEAD")),
+            before=before,
+            token=SecretStr(token),
+            proxies={"GIT_SSL_CAINFO": str(self.server.certificate)},
+        )
+        return await self.home.user.push(request)
+
+    def held(self) -> str:
+        """Return what the branch holds there; empty if there is none."""
+        form = "--format=%(objectname)"
+        return plain_git(self.bare, "for-each-ref", form, f"refs/heads/{BRANCH}")
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> Generator[Remote]:
+    """Yield a repository, and a server that takes the token `good`."""
+    home = Home(tmp_path / "home")
+    home.top.mkdir()
+    home.make({"a.txt": "one\n"})
+    bare = tmp_path / "served" / "acme" / "shop.git"
+    bare.mkdir(parents=True)
+    plain_git(bare, "init", "-q", "--bare")
+    with git_server(tmp_path / "served") as server:
+        server.tokens = {"good"}
+        yield Remote(home, server, bare)
+
+
+async def test_the_token_opens_the_branch_and_a_second_push_asks_only(remote: Remote):
+    assert await remote.push("good") == Pushed()
+    assert remote.held() == remote.home.base
+    before = len(remote.server.asked)
+    assert await remote.push("good") == Pushed()
+    assert not [asked for asked, _ in remote.server.asked[before:] if "receive-pack" in asked]
+
+
+async def test_a_token_that_was_revoked_is_told_and_not_shown(remote: Remote):
+    first = await remote.push("good")
+    assert first == Pushed()
+    held = Commit(remote.held())
+    remote.home.commit({"a.txt": "two\n"})
+    remote.server.tokens = {"another"}
+    refused = await remote.push("good", held)
+    assert isinstance(refused, PushRefused)
+    assert "refuses the token" in refused.text
+    assert "good" not in refused.text
+    assert remote.held() == held
+    assert await remote.push("another", held) == Pushed()
+    assert remote.held() == remote.home.base
+
+
+async def test_nothing_is_asked_for_at_a_terminal_or_of_a_helper(remote: Remote):
+    helper = remote.home.top / "helper"
+    helper.write_text("#!/bin/sh\ntouch called\necho username=x\necho password=good\n")
+    helper.chmod(0o755)
+    remote.home.run("config", "credential.helper", str(helper))
+    assert isinstance(await remote.push(""), PushRefused)
+    assert not list(remote.home.path.rglob("called"))
+
+
+async def test_a_server_that_no_one_vouches_for_gets_no_token(remote: Remote):
+    remote.server.certificate.write_text("")
+    with pytest.raises(PushFailedError) as caught:
+        await remote.push("good")
+    assert "good" not in str(caught.value)
+    assert remote.server.asked == []
