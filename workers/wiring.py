@@ -61,6 +61,7 @@ def _workflows() -> Sequence[type]:
     from workflows.merge_wave import MergeWave
     from workflows.notifications.notifier import SessionNotifier
     from workflows.plan_wave import PlanWave
+    from workflows.schedules.goal_queue import GoalQueue
     from workflows.schedules.repository_turn import RepositoryTurn
     from workflows.schedules.scheduled_run import ScheduledRun
     from workflows.session import SessionWorkflow
@@ -78,6 +79,7 @@ def _workflows() -> Sequence[type]:
         PullRequests,
         ScheduledRun,
         RepositoryTurn,
+        GoalQueue,
     )
 
 

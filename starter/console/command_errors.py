@@ -21,6 +21,8 @@ _SAID: Final = {
     ("workers.temporal.temporal_errors", "TemporalUnavailableError"): ExitCode.UNAVAILABLE,
     ("workers.hosting.data_version", "DataVersionError"): ExitCode.USAGE,
     ("workers.backups.backup_contents", "BackupError"): ExitCode.USAGE,
+    ("activities.ports.land.hosting_port", "HostingRefusedError"): ExitCode.USAGE,
+    ("activities.ports.land.hosting_port", "HostingError"): ExitCode.UNAVAILABLE,
 }
 """Errors whose text is a message for a person."""
 _ELSE: Final = "`doctor` tells what is missing here"
