@@ -53,8 +53,8 @@ async def answer(goal: ScheduledGoal) -> SessionMaking:
 async def _made(goal: ScheduledGoal) -> SessionMaking:
     from starter.machine import engine
 
-    stands_for_issues = bool(goal.label and not goal.issue)
-    if not stands_for_issues and (busy := await _busy(goal.repository)) is not None:
+    # Where another session is open, its service is not asked for an issue each minute.
+    if goal.issue and (busy := await _busy(goal.repository)) is not None:
         return busy
     # The names count, not the values: this process has no keys.
     known = {**dict.fromkeys(goal.keys, "set"), **os.environ}
@@ -62,8 +62,10 @@ async def _made(goal: ScheduledGoal) -> SessionMaking:
     repository, request, configuration = await make_request(options, known)
     settings = settings_for(options, configuration, repository.root)
     engine.check_workers(settings, request)
-    if stands_for_issues:
+    if goal.label and not goal.issue:
         return await _queued(goal, configuration, settings)
+    if not goal.issue and (busy := await _busy(goal.repository)) is not None:
+        return busy
     return SessionMade(request=request)
 
 

@@ -162,8 +162,8 @@ GATES = (GateSpec(name="tests", argv=("true",)),)
 class World:
     """What happens outside of the workflows: scripted before, inspected after."""
 
-    scheduled: SessionMaking | None = None
-    """What a schedule of this world's name is to start."""
+    scheduled: SessionMaking | Callable[[ScheduledGoal], SessionMaking] | None = None
+    """What a schedule of this world's name, or a queue, is to start."""
 
     def __init__(self, plan: dict[str, Any], usd_per_call: Decimal = Decimal(0)) -> None:
         self.plan = plan
@@ -366,8 +366,9 @@ class World:
         return answered(request, *self.script(request), cost_usd=self.usd)
 
     async def make_session(self, goal: ScheduledGoal) -> SessionMaking:
-        assert self.scheduled is not None, f"nothing is scheduled by {goal.name!r}"
-        return self.scheduled
+        made = self.scheduled
+        assert made is not None, f"nothing is scheduled by {goal.name!r}"
+        return made(goal) if callable(made) else made
 
     def activities(self) -> Mapping[str, Callable[[Any], Awaitable[Any]]]:
         """Return every fake by the name of its contract."""

@@ -7,7 +7,6 @@ state is the whole queue; there is no file beside it. `policy.intake.queue_rules
 from datetime import timedelta
 
 from temporalio import workflow
-from temporalio.common import VersioningBehavior
 from temporalio.exceptions import ActivityError, WorkflowAlreadyStartedError
 
 from workflows.contracts.land_contracts import MAKE_SESSION
@@ -25,13 +24,13 @@ from workflows.policy.intake import queue_rules
 from workflows.schedules.repository_turn import RepositoryTurn, turn_id
 
 
-@workflow.defn(name="GoalQueue", versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
+@workflow.defn(name="GoalQueue")
 class GoalQueue:
     """Purpose: one session after the other for the goals of one repository.
 
     Updates: `enqueue`, `remove`, `requeue`. Query: `state`. It never ends; a continuation carries
-    `QueueState`, and happens only while no session of its runs. Unlike a session it is not bound to
-    a build: it would keep that build's workers for ever. Its sessions continue if it is terminated.
+    `QueueState`, happens only while no session of its runs, and goes to the current build, so that
+    no older build's workers are kept for it. Its sessions continue if it is terminated.
     """
 
     @workflow.init
@@ -89,7 +88,10 @@ class GoalQueue:
 
     async def _renew(self) -> None:
         await workflow.wait_condition(workflow.all_handlers_finished)
-        workflow.continue_as_new(self._request.continued(self._state))
+        workflow.continue_as_new(
+            self._request.continued(self._state),
+            initial_versioning_behavior=workflow.ContinueAsNewVersioningBehavior.AUTO_UPGRADE,
+        )
 
     async def _work_off(self, entry: QueuedGoal) -> None:
         """Start the session of a goal and wait for its end, or wait until it may start."""
