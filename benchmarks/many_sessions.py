@@ -1,7 +1,7 @@
 """Many small sessions, then a clean-up with an age of zero: does the disk return to its start?
 
 Sessions run three at a time with the bundled server and a scripted model. One in twenty is stopped
-while its work waits for approval. The clean-up that keeps such work comes first, then a person's own
+while its work waits for approval. The clean-up that keeps such work comes first, then the person's
 `cleanup --older-than 0d`, and once more a minute later, for the repository that is empty by then.
 Sizes are taken after the server has been restarted, which gives the disk back what its database no
 longer uses. The start is the size after a first such round of three sessions.
@@ -10,7 +10,8 @@ Keys of the last line:
     sessions            how many there were
     seconds             wall time of the sessions
     start_mb, most_mb, end_mb   the data directory before, after the sessions, and after clean-up
-    database_start_mb, database_most_mb, database_end_mb   the server's database in it
+    database_start_mb, database_most_mb, database_end_mb   the server's database in it; with
+                        `used`: without its free pages
     growth_pct          the most by which a folder, or the database, is larger than at the start
     grown               every folder that is more than 5 % larger, with its bytes before and after
     least_freed_bytes   the least that a clean-up gained in the host's repositories: never below 0
@@ -24,7 +25,9 @@ Keys of the last line:
 
 import argparse
 import asyncio
+import contextlib
 import os
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -68,6 +71,7 @@ _QUIET: Final = timedelta(minutes=1, seconds=5)
 _WAIT_SECONDS: Final = 0.5
 _LONGEST: Final = 600.0
 _DATABASE: Final = "temporal.db"
+_USED: Final = "temporal.db, without free pages"
 
 
 @dataclass
@@ -147,9 +151,11 @@ async def play(client: Client, repository: Path, count: int) -> Played:
 
 
 async def _until_it_waits(sessions: Sessions, session: SessionId) -> None:
-    async with asyncio.timeout(_LONGEST):
-        while "waits for approval" not in (await sessions.view(session)).reason:
-            await asyncio.sleep(_WAIT_SECONDS)
+    for _ in range(round(_LONGEST / _WAIT_SECONDS)):
+        if "waits for approval" in (await sessions.view(session)).reason:
+            return
+        await asyncio.sleep(_WAIT_SECONDS)
+    raise TimeoutError(session)
 
 
 # --- what is on disk ------------------------------------------------------------------------------
@@ -157,7 +163,7 @@ async def _until_it_waits(sessions: Sessions, session: SessionId) -> None:
 
 def sizes(data: Path) -> dict[str, int]:
     """Return the bytes on disk of the data directory, its folders, theirs, and the database."""
-    found = {"": size_of(data), _DATABASE: _database(data)}
+    found = {"": size_of(data), _DATABASE: _database(data), _USED: _used(data)}
     for place in (*data.iterdir(), *(data / "host").glob("*")):
         if place.is_dir():
             found[str(place.relative_to(data))] = size_of(place)
@@ -168,10 +174,23 @@ def _database(data: Path) -> int:
     return sum(path.stat().st_blocks * 512 for path in data.rglob(f"{_DATABASE}*"))
 
 
+def _used(data: Path) -> int:
+    """Return the bytes of the database's pages that are not free."""
+    total = 0
+    for path in data.rglob(_DATABASE):
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            page, pages, free = (
+                int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+                for name in ("page_size", "page_count", "freelist_count")
+            )
+            total += page * (pages - free)
+    return total
+
+
 def entries(data: Path) -> set[str]:
     """Return every file and folder of the data directory."""
     return {
-        os.path.relpath(os.path.join(folder, name), data)
+        str((Path(folder) / name).relative_to(data))
         for folder, folders, files in os.walk(data)
         for name in (*folders, *files)
     }
@@ -221,15 +240,26 @@ def _is_whole(bare: Path, commit: Commit) -> bool:
 # --- clean-up -------------------------------------------------------------------------------------
 
 
+async def _until_done(client: Client) -> None:
+    """Wait until nothing runs any more, also beside the sessions."""
+    running = 'ExecutionStatus = "Running" AND WorkflowId STARTS_WITH "session/"'
+    for _ in range(round(_LONGEST / _WAIT_SECONDS)):
+        if not [each async for each in client.list_workflows(running)]:
+            return
+        await asyncio.sleep(_WAIT_SECONDS)
+    raise TimeoutError("a part of a session still runs")
+
+
 async def cleaned(client: Client, settings: Settings, *, only_merged: bool, count: int) -> Cleaned:
     """Clean up, once the server lists the ends of so many sessions."""
     nothing = timedelta(0)
-    async with asyncio.timeout(_LONGEST):
-        while True:
-            seen = await clean_up(client, settings, nothing, dry_run=True, only_merged=only_merged)
-            if seen.open_sessions == 0 and len(seen.host.sessions) == count:
-                break
-            await asyncio.sleep(_WAIT_SECONDS)
+    for _ in range(round(_LONGEST / _WAIT_SECONDS)):
+        seen = await clean_up(client, settings, nothing, dry_run=True, only_merged=only_merged)
+        if seen.open_sessions == 0 and len(seen.host.sessions) == count:
+            break
+        await asyncio.sleep(_WAIT_SECONDS)
+    else:
+        raise TimeoutError(f"the clean-up would not remove {count} sessions")
     return await clean_up(client, settings, nothing, dry_run=False, only_merged=only_merged)
 
 
@@ -262,6 +292,7 @@ async def cleaned_round(
         began = time.monotonic()
         played = await play(client, repository, count)
         seconds = time.monotonic() - began
+        await _until_done(client)
         most, work = sizes(settings.data_dir), await refs(settings)
         await rest()
         merged = await cleaned(client, settings, only_merged=True, count=len(played.complete))
@@ -276,6 +307,11 @@ async def cleaned_round(
         pass
     freed = min(each.host.repository_bytes for each in (merged, rest_of, emptied))
     return Round(played, seconds, most, sizes(settings.data_dir), len(lost), left, freed)
+
+
+def _fsck(repository: Path) -> int:
+    command = ["git", "fsck", "--strict", "--no-progress"]
+    return subprocess.run(command, cwd=repository, check=False).returncode
 
 
 async def measure(
@@ -294,7 +330,7 @@ async def measure(
     known = entries(data)
     found = await cleaned_round(settings, repository, count, rest)
     branches = set(git(repository, "branch", "--format=%(refname:short)").split())
-    fsck = subprocess.run(["git", "fsck", "--strict"], cwd=repository, check=False).returncode
+    fsck = await asyncio.to_thread(_fsck, repository)
     megabytes = {"start": before, "most": found.most, "end": found.end}
     complete = found.played.complete
     return {
@@ -302,6 +338,7 @@ async def measure(
         "seconds": round(found.seconds),
         **{f"{name}_mb": round(of[""] / 1e6, 2) for name, of in megabytes.items()},
         **{f"database_{name}_mb": round(of[_DATABASE] / 1e6, 2) for name, of in megabytes.items()},
+        **{f"database_used_{name}_mb": round(of[_USED] / 1e6, 2) for name, of in megabytes.items()},
         "growth_pct": growth_pct(before, found.end),
         "grown": grown(before, found.end),
         "least_freed_bytes": found.least_freed,

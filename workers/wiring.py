@@ -5,12 +5,12 @@ role does not need. Adapters are made here and passed to the activity classes; n
 
     role        queue                modules
     workflows   workflows            workflows: session, the four waves, agent, ledger,
-                                     notifier, pull requests, schedules
+                                     notifier, report, pull requests, schedules, queue
     models      models               activities.model_calls
     host        host, host/<name>    activities: hosts, repository, worktrees, tools, gates,
                                      reviews, merging
-    land        land                 activities: repository, landing, notifications, pull_requests,
-                                     schedules
+    land        land                 activities: repository, landing, notifications, reports,
+                                     pull_requests, schedules
 """
 
 import os
@@ -65,6 +65,7 @@ def _workflows() -> Sequence[type]:
     from workflows.schedules.repository_turn import RepositoryTurn
     from workflows.schedules.scheduled_run import ScheduledRun
     from workflows.session import SessionWorkflow
+    from workflows.sessions.closing_report import SessionReport
     from workflows.validate_wave import ValidateWave
 
     return (
@@ -76,6 +77,7 @@ def _workflows() -> Sequence[type]:
         AgentWorkflow,
         SessionLedger,
         SessionNotifier,
+        SessionReport,
         PullRequests,
         ScheduledRun,
         RepositoryTurn,
@@ -148,9 +150,10 @@ def _land(settings: Settings) -> Sequence[Activity]:
     from activities.adapters.git.user.branch_landing import GitUserRepository
     from activities.base_import import ExportActivities
     from activities.land.landing import LandingActivities
+    from activities.land.report_writing import ReportActivities
     from activities.land.scheduled_sessions import ScheduleActivities
     from workers.hosting.host_wiring import FailPoint, git_program, own_places, person_of
-    from workers.hosting.scheduled_requests import make_session
+    from workers.hosting.starter_processes import make_session, report_writer
 
     repository = GitUserRepository(Git(git_program()), person_of(os.environ))
     store = LocalStore(settings.store_dir)
@@ -159,8 +162,10 @@ def _land(settings: Settings) -> Sequence[Activity]:
     landing = LandingActivities(repository, store, fail_point)
     messages, pulls = _notifications(fail_point), _pull_requests(settings, repository, fail_point)
     schedules = ScheduleActivities(make_session)
+    reports = ReportActivities(report_writer(settings))
     landed = (exports.export, exports.send, landing.deliver)
-    return (*landed, messages.find, messages.send, pulls.publish, pulls.look, schedules.make)
+    told = (messages.find, messages.send, reports.write)
+    return (*landed, *told, pulls.publish, pulls.look, schedules.make)
 
 
 def _notifications(fail_point: Callable[[str], None]) -> "NotificationActivities":

@@ -33,7 +33,7 @@ async def scheduled_goal(options: RunOptions, name: str) -> "ScheduledGoal":
     goal, issue = request.goal, options.issue or ""
     if issue:  # it is read again when its turn comes; only its first line is kept
         goal = goal.removeprefix("# ").partition("\n")[0][:_TITLE]
-        issue = issue if is_web_address(issue) else os.path.abspath(issue)  # noqa: PTH100 (pathlib counts as blocking)
+        issue = issue if is_web_address(issue) else _absolute(issue)
     return _waiting(options, name, goal, str(repository.root), issue)
 
 
@@ -98,3 +98,7 @@ def _waiting(
 
 def _text(path: Path | None) -> str | None:
     return None if path is None else str(path.absolute())
+
+
+def _absolute(file: str) -> str:
+    return str(Path(file).absolute())

@@ -97,7 +97,7 @@ async def test_everyone_reads_what_is_public_and_only_the_token_what_is_private(
 
 async def test_what_is_not_there_and_what_is_no_issue_is_refused_in_words(place: Place) -> None:
     issues = await place.issues()
-    with pytest.raises(HostingRefusedError, match="issue 9 of 'acme/shop'.* does not exist, or"):
+    with pytest.raises(HostingRefusedError, match=r"issue 9 of 'acme/shop'.* does not exist, or"):
         await issues.issue(9)
     place.tracker.issues.append(SimulatedIssue(7, "A pull", is_pull=True))
     if place.entry.api != "gitlab":

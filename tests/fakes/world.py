@@ -55,8 +55,10 @@ from workflows.contracts.land_contracts import (
     Delivered,
     DeliveryOutcome,
     ExportBase,
+    ReportWritten,
     SendBase,
     SentBase,
+    WriteReport,
 )
 from workflows.contracts.merging_contracts import (
     AdvanceBranch,
@@ -365,6 +367,9 @@ class World:
         self.spent += self.usd
         return answered(request, *self.script(request), cost_usd=self.usd)
 
+    async def write_report(self, _: WriteReport) -> ReportWritten:
+        return ReportWritten()
+
     async def make_session(self, goal: ScheduledGoal) -> SessionMaking:
         made = self.scheduled
         assert made is not None, f"nothing is scheduled by {goal.name!r}"
@@ -379,6 +384,7 @@ class World:
             land_contracts.FIND_TARGETS.name: self.messages.find,
             land_contracts.SEND_NOTIFICATION.name: self.messages.send,
             land_contracts.MAKE_SESSION.name: self.make_session,
+            land_contracts.WRITE_REPORT.name: self.write_report,
             hosting_contracts.PUBLISH_PULL.name: self.hosting.publish,
             hosting_contracts.LOOK_AT_PULL.name: self.hosting.look,
             host_contracts.CLAIM_HOST.name: self.claim,

@@ -1,4 +1,4 @@
-"""Queues of goals on the real server: one session at a time, each key once, failed ones set aside."""
+"""Queues of goals on the real server: one session at a time, each key once."""
 
 import uuid
 from collections.abc import AsyncGenerator, Callable
@@ -102,7 +102,9 @@ class Queue:
 
     async def until_plan(self, goal: str) -> WorkflowHandle[Any, Any]:
         """Wait until a goal's session asks for the plan's approval."""
-        await self.until(lambda state: bool(state.current and state.current.goal.goal == goal), goal)
+        await self.until(
+            lambda state: bool(state.current and state.current.goal.goal == goal), goal
+        )
         session = self.theatre.client.get_workflow_handle(self.started[goal].workflow_id)
 
         async def asks() -> bool:

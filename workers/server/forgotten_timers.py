@@ -1,7 +1,7 @@
 """Deletes from the bundled server's database the timers of workflows that it has deleted.
 
-Each workflow that ends sets a timer for the end of its retention. If a clean-up deletes the workflow
-earlier, the timer stays until then, and finds nothing: some kilobytes for each session, for a month.
+Each workflow that ends sets a timer for the end of its retention. If a clean-up deletes the
+workflow earlier, the timer stays until then, and finds nothing: some kilobytes for each session.
 The caller holds the server's lock. Whatever does not look as expected stays as it is.
 """
 

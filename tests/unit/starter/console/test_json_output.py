@@ -39,7 +39,8 @@ READING = {
 ACTING = {
     "answer", "approve", "backup", "budget", "codec", "config check", "config migrate",
     "config schema", "demo", "fast-forward", "init",
-    "pause", "priority", "proceed", "reject", "restore", "queue remove", "requeue", "resume", "retry",
+    "pause", "priority", "proceed", "queue remove", "reject", "requeue", "restore", "resume",
+    "retry",
     "revert", "rewind", "rework", "run", "schedule add", "schedule pause", "schedule remove",
     "schedule resume", "schedule trigger", "simulate", "skip",
     "steer", "stop", "up",
