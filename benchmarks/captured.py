@@ -69,11 +69,14 @@ _TASK = Plan.model_validate(
 ).tasks[0]
 
 
+_GOAL = opening_messages.Goal("Round prices as banks do.")
+
+
 def opening_of(role: Role) -> str:
     """Return the first message of an agent with an example of a task."""
     match role:
         case Role.PLANNER:
-            return opening_messages.planner("Round prices as banks do.", BRIEF, (), 1, NONCE)
+            return opening_messages.planner(_GOAL, BRIEF, (), 1, NONCE)
         case Role.DEVELOPER:
             text = opening_messages.developer(_TASK, 1, _GATES, (), NONCE)
             return opening_messages.with_repository(text, BRIEF, NONCE)

@@ -47,20 +47,34 @@ async def stage(
     """
     with tempfile.TemporaryDirectory(prefix="blueflame-bench-") as name:
         folder = Path(name)
-        os.chmod(folder, 0o755)  # noqa: PTH101 (made by tempfile, before anything else runs)
-        script = folder / "playbook.yaml"
-        script.write_text(json.dumps(playbook))  # JSON is YAML
-        settings = Settings(data_dir=folder / "data", temporal_port=0, ui_port=0, playbook=script)
-        roles = (Role.WORKFLOWS, *[Role.MODELS] * models, Role.HOST, Role.LAND)
-        supervisor = Supervisor(settings, {**_environment(), **more}, roles=roles)
-        keeping = asyncio.create_task(supervisor.keep())
-        try:
-            await asyncio.wait_for(supervisor.workers_ready.wait(), 120)
+        settings = settings_in(folder, playbook)
+        async with serving(settings, models, more):
             yield await connect(settings), folder
-        finally:
-            keeping.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await keeping
+
+
+def settings_in(folder: Path, playbook: Mapping[str, Any]) -> Settings:
+    """Return settings whose data directory is `data` in a folder, and write the playbook there."""
+    folder.chmod(0o755)  # made by tempfile, before anything else runs
+    script = folder / "playbook.yaml"
+    script.write_text(json.dumps(playbook))  # JSON is YAML
+    return Settings(data_dir=folder / "data", temporal_port=0, ui_port=0, playbook=script)
+
+
+@asynccontextmanager
+async def serving(
+    settings: Settings, models: int = 1, more: Mapping[str, str] = MappingProxyType({})
+) -> AsyncGenerator[None]:
+    """Run server and workers on a data directory, which lasts."""
+    roles = (Role.WORKFLOWS, *[Role.MODELS] * models, Role.HOST, Role.LAND)
+    supervisor = Supervisor(settings, {**_environment(), **more}, roles=roles)
+    keeping = asyncio.create_task(supervisor.keep())
+    try:
+        await asyncio.wait_for(supervisor.workers_ready.wait(), 120)
+        yield
+    finally:
+        keeping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await keeping
 
 
 def _environment() -> dict[str, str]:

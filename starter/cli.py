@@ -26,6 +26,7 @@ from starter.commands.operating import (
     init_and_config,
     models_command,
     notify_command,
+    queue_command,
     schedule_command,
     simulate,
     up,
@@ -122,7 +123,7 @@ _GROUPS = (
         steering.answer,
         steering.priority,
     ),
-    (steering.budget, steering.rework),
+    (steering.budget, steering.rework, queue_command.requeue),
     (steering.proceed, steering.pause, steering.resume, steering.stop),
     (
         cleanup.cleanup,
@@ -151,3 +152,4 @@ for _group in _GROUPS:
         app.command()(outside_only(_command) if _command in _ACTING else _command)
 app.add_typer(init_and_config.config, name="config")
 app.add_typer(schedule_command.schedule, name="schedule")
+app.add_typer(queue_command.queue, name="queue")

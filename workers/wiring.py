@@ -5,12 +5,12 @@ role does not need. Adapters are made here and passed to the activity classes; n
 
     role        queue                modules
     workflows   workflows            workflows: session, the four waves, agent, ledger,
-                                     notifier, pull requests, schedules
+                                     notifier, report, pull requests, schedules, queue
     models      models               activities.model_calls
     host        host, host/<name>    activities: hosts, repository, worktrees, tools, gates,
                                      reviews, merging
-    land        land                 activities: repository, landing, notifications, pull_requests,
-                                     schedules
+    land        land                 activities: repository, landing, notifications, reports,
+                                     pull_requests, schedules
 """
 
 import os
@@ -48,9 +48,11 @@ def _workflows() -> Sequence[type]:
     from workflows.merge_wave import MergeWave
     from workflows.notifications.notifier import SessionNotifier
     from workflows.plan_wave import PlanWave
+    from workflows.schedules.goal_queue import GoalQueue
     from workflows.schedules.repository_turn import RepositoryTurn
     from workflows.schedules.scheduled_run import ScheduledRun
     from workflows.session import SessionWorkflow
+    from workflows.sessions.closing_report import SessionReport
     from workflows.validate_wave import ValidateWave
 
     return (
@@ -62,9 +64,11 @@ def _workflows() -> Sequence[type]:
         AgentWorkflow,
         SessionLedger,
         SessionNotifier,
+        SessionReport,
         PullRequests,
         ScheduledRun,
         RepositoryTurn,
+        GoalQueue,
     )
 
 
@@ -133,9 +137,10 @@ def _land(settings: Settings) -> Sequence[Activity]:
     from activities.adapters.git.user.branch_landing import GitUserRepository
     from activities.base_import import ExportActivities
     from activities.land.landing import LandingActivities
+    from activities.land.report_writing import ReportActivities
     from activities.land.scheduled_sessions import ScheduleActivities
     from workers.hosting.host_wiring import FailPoint, git_program, own_places, signer_of
-    from workers.hosting.scheduled_requests import make_session
+    from workers.hosting.starter_processes import make_session, report_writer
 
     repository = GitUserRepository(Git(git_program()), signer_of(os.environ))
     store = LocalStore(settings.store_dir)
@@ -144,8 +149,10 @@ def _land(settings: Settings) -> Sequence[Activity]:
     landing = LandingActivities(repository, store, fail_point)
     messages, pulls = _notifications(fail_point), _pull_requests(settings, repository, fail_point)
     schedules = ScheduleActivities(make_session)
+    reports = ReportActivities(report_writer(settings))
     landed = (exports.export, exports.send, landing.deliver, landing.forward)
-    return (*landed, messages.find, messages.send, pulls.publish, pulls.look, schedules.make)
+    told = (messages.find, messages.send, reports.write)
+    return (*landed, *told, pulls.publish, pulls.look, schedules.make)
 
 
 def _notifications(fail_point: Callable[[str], None]) -> "NotificationActivities":

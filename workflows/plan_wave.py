@@ -83,7 +83,11 @@ class PlanWave:
             role=Role.PLANNER,
             route=request.route,
             opening=opening_messages.planner(
-                request.goal, request.brief, request.notes, request.number, nonce
+                opening_messages.Goal(request.goal, request.issue),
+                request.brief,
+                request.notes,
+                request.number,
+                nonce,
             ),
             start=request.base,
             limits=limits_for(Role.PLANNER, None, request.grounds.agents, request.grounds.turns),

@@ -47,6 +47,7 @@ from workflows.policy.session import (
     wave_requests,
 )
 from workflows.sessions import run_length
+from workflows.sessions.closing_report import start_report
 from workflows.sessions.decision_inbox import DecisionInbox, Entry
 from workflows.sessions.preparation import baseline, check_plan, prepare
 from workflows.sessions.running_waves import (
@@ -373,6 +374,7 @@ class SessionWorkflow:
         await self._drain()
         self._enter(SessionPhase.ENDED, self._state.reason)
         await self._news.end(outcome, self._state.reason)
+        await start_report(self._request.session)
 
     async def _drain(self) -> None:
         """Refuse late arrivals until no Update waits for its answer."""

@@ -22,6 +22,8 @@ _SAID: Final = {
     ("workers.hosting.data_version", "DataVersionError"): ExitCode.USAGE,
     ("workers.backups.backup_contents", "BackupError"): ExitCode.USAGE,
     ("workers.backups.backup_lock", "DataInUseError"): ExitCode.STALE,
+    ("activities.ports.land.hosting_port", "HostingRefusedError"): ExitCode.USAGE,
+    ("activities.ports.land.hosting_port", "HostingError"): ExitCode.UNAVAILABLE,
 }
 """Errors whose text is a message for a person."""
 _ELSE: Final = "`doctor` tells what is missing here"

@@ -8,6 +8,7 @@ from starter.console.exit_codes import ExitCode
 from starter.console.terminal import one_line, write
 
 if TYPE_CHECKING:
+    from starter.sessions.goal_queues import GoalQueues
     from starter.sessions.session_client import Chosen, Sessions
     from starter.sessions.shown_session import ShownSession
     from workflows.domain.ids import SessionId
@@ -37,6 +38,19 @@ async def open_sessions() -> "Sessions":
     from starter.sessions.session_client import Sessions
 
     return Sessions(await connected(read_settings()))
+
+
+async def goal_queues() -> "GoalQueues":
+    """Return the queues of goals of the running server.
+
+    Raises:
+        CommandError: no server is running.
+    """
+    from starter.machine.engine import connected
+    from starter.machine.own_settings import read_settings
+    from starter.sessions.goal_queues import GoalQueues
+
+    return GoalQueues(await connected(read_settings()))
 
 
 async def one_session(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from starter.console.command_errors import CommandError
 
 if TYPE_CHECKING:
+    from activities.ports.land.hosting_entries import HostingEntry
     from starter.configuration.effective_configuration import Configuration
     from starter.configuration.layers import Sources
     from starter.machine.repository_look import Repository
@@ -37,7 +38,10 @@ class RunOptions:
     decisions: Path | None = None
     json: bool = False
     allow_unjudged_base: bool = False
-    issue: Path | None = None
+    issue: str | None = None
+    """A file, or a web address."""
+    label: str = ""
+    """That an issue at a web address must still have; empty: any."""
 
 
 async def make_request(
@@ -61,16 +65,18 @@ async def make_request(
     from starter.sessions.short_ids import make_id
     from workflows.domain.session.session_values import SessionRequest
 
-    goal, plan = await _read_goal_and_plan(options)
+    read = await _read_goal_and_plan(options)
     if options.playbook is not None:
         check_playbook(options.playbook)
     repository = await repository_look.examine(options.repo.absolute(), options.base)
     found = sources(options, repository.root, read_settings())
     configuration = load_configuration(found, environment)
     await repository_look.check_copies(repository.root, configuration.session.worktree)
+    goal, plan = read if read is not None else await _read_hosted(options, configuration)
     request = SessionRequest(
         session=make_id(),
         goal=goal,
+        issue=(options.issue or "")[:500],
         repository=str(repository.root),
         base=options.base,
         config=configuration.session,
@@ -80,7 +86,9 @@ async def make_request(
     return repository, request, configuration
 
 
-async def _read_goal_and_plan(options: RunOptions) -> "tuple[str, Plan | None]":
+async def _read_goal_and_plan(options: RunOptions) -> "tuple[str, Plan | None] | None":
+    """Return what this machine holds of a goal; None: it is an issue on a hosting service."""
+    from activities.ports.land.issue_port import is_web_address
     from starter.input.issue_file import read_issue
     from starter.input.plan_files import read_goal_and_plan, read_plan_file
 
@@ -89,8 +97,27 @@ async def _read_goal_and_plan(options: RunOptions) -> "tuple[str, Plan | None]":
         return await read_goal_and_plan(goal, file, options.plan)
     if goal is not None or file is not None:
         raise CommandError("say the goal once: --issue is read as the goal")
+    if is_web_address(options.issue):
+        return None
     plan = None if options.plan is None else read_plan_file(options.plan)
-    return read_issue(options.issue), plan
+    return read_issue(Path(options.issue)), plan
+
+
+async def _read_hosted(
+    options: RunOptions, configuration: "Configuration"
+) -> "tuple[str, Plan | None]":
+    from starter.input.hosted_issue import read_issue_at
+    from starter.input.plan_files import read_plan_file
+
+    goal = await read_issue_at(options.issue or "", hosting_of(configuration), options.label)
+    return goal, None if options.plan is None else read_plan_file(options.plan)
+
+
+def hosting_of(configuration: "Configuration") -> "Mapping[str, HostingEntry]":
+    """Return the hosting services that the person configured, in their file or a variable."""
+    from starter.machine.own_settings import read_settings
+
+    return {**configuration.hosting, **read_settings().hosting}
 
 
 def sources(options: RunOptions, root: Path | None, settings: "Settings") -> "Sources":

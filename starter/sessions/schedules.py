@@ -22,6 +22,7 @@ from temporalio.client import (
     SchedulePolicy,
     ScheduleSpec,
     ScheduleState,
+    WorkflowExecutionStatus,
 )
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -54,13 +55,13 @@ class ShownSchedule(BaseModel, frozen=True, extra="forbid"):
     """None while it is paused."""
     last_at: datetime | None
     """When it last fired; None: not yet."""
-    last: Literal["", "running", "started", "skipped", "refused"] = ""
+    last: Literal["", "running", "started", "queued", "skipped", "refused"] = ""
     """What became of that; `running`: not known yet. Empty if it has not fired, or its history is
     gone."""
     last_session: SessionId | None = None
     last_reason: str = ""
     skipped_overlaps: int
-    """How often it did not fire because its session was still open."""
+    """How often it did not fire because its last firing had not ended."""
 
 
 class Schedules:
@@ -146,14 +147,13 @@ class Schedules:
         Raises:
             CommandError: it does not exist, or its session is still open.
         """
-        with _existing(name):
-            found = await self._handle(name).describe()
-            if not found.info.running_actions:
-                await self._handle(name).trigger(overlap=ScheduleOverlapPolicy.SKIP)
-                return
         shown = await self.show(name)
-        which = f"session {shown.last_session!r}" if shown.last_session else "its last firing"
-        raise CommandError(f"schedule {name!r} did not fire: {which} is still open", ExitCode.STALE)
+        if shown.last == "running" or await self._is_open(shown.last_session):
+            which = f"session {shown.last_session!r}" if shown.last_session else "its last firing"
+            text = f"schedule {name!r} did not fire: {which} is still open"
+            raise CommandError(text, ExitCode.STALE)
+        with _existing(name):
+            await self._handle(name).trigger(overlap=ScheduleOverlapPolicy.SKIP)
 
     async def pause(self, name: str) -> None:
         """Let a schedule fire no more until it is resumed."""
@@ -177,6 +177,14 @@ class Schedules:
         async for each in await self._client.list_schedules():
             if each.id.startswith(PREFIX):
                 yield each.id.removeprefix(PREFIX)
+
+    async def _is_open(self, session: SessionId | None) -> bool:
+        if session is None:
+            return False
+        with suppress(RPCError):  # gone: it has ended
+            found = await self._client.get_workflow_handle(f"session/{session}").describe()
+            return found.status is WorkflowExecutionStatus.RUNNING
+        return False
 
     async def _outcome(
         self, started: ScheduleActionExecutionStartWorkflow

@@ -1,7 +1,13 @@
 """`scripts/nightly` with the bundled server and a scripted model, as CI and cron run it."""
 
+import contextlib
 import json
+import os
+import pwd
+import shutil
 import subprocess
+import tempfile
+import uuid
 from collections.abc import Generator
 from pathlib import Path
 
@@ -35,17 +41,35 @@ def waiting_playbook(folder: Path, seconds: int) -> Path:
 class Nights:
     """One clone, one repository and one data directory, over several nights."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, clone: Path = ROOT, user: pwd.struct_passwd | None = None):
         self.settings = Settings(data_dir=folder / "data", temporal_port=0, ui_port=0)
         self.repo = repository(folder / "repo", {"README": "x\n", "blueflame.yaml": GATES})
         self.artifacts = folder / "artifacts"
+        self.clone = clone
         self.variables = environment(self.settings, XDG_CONFIG_HOME=str(folder / "config"))
+        self.become: tuple[str, ...] = ()
+        """What a command begins with, so that it runs as the nights do."""
+        if clone is not ROOT:
+            # What `scripts/setup` needs of the machine to install packages.
+            tools = ("PIP_", "SSL_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+            own = {name: value for name, value in os.environ.items() if name.startswith(tools)}
+            self.variables |= {**own, "HOME": str(folder), "PYTHONPATH": ""}
+        if user is not None:
+            ids = (f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups")
+            self.become = ("setpriv", *ids, "--")
+            subprocess.run(["chown", "-R", user.pw_name, str(folder)], check=True)
 
     def command(self, *options: str, playbook: Path = GREETING) -> tuple[str, ...]:
         """Return the command of a night."""
         places = ("--repo", str(self.repo), "--artifacts", str(self.artifacts))
-        script = str(ROOT / "scripts" / "nightly")
-        return (script, "Greet the world", *places, "--playbook", str(playbook), *options)
+        script = str(self.clone / "scripts" / "nightly")
+        night = (script, "Greet the world", *places, "--playbook", str(playbook), *options)
+        return (*self.become, *night)
+
+    def run(self, *command: str, cwd: Path | None = None) -> None:
+        """Run a program as the nights do."""
+        whole = (*self.become, *command)
+        subprocess.run(whole, cwd=cwd or self.repo, env=self.variables, check=True)
 
     def night(self, *options: str, playbook: Path = GREETING) -> "subprocess.CompletedProcess[str]":
         """Run a whole night."""
@@ -109,8 +133,8 @@ def check_artifacts(nights: Nights, session: str) -> None:
                 ("-c", "user.name=t", "-c", "user.email=t@example.invalid", "am", "-q",
                  str(found / "work.patch"))):  # fmt: skip
         clone = nights.repo.parent / way[0].replace("-c", "am")
-        subprocess.run(["git", "clone", "-q", str(nights.repo), str(clone)], check=True)
-        subprocess.run(["git", *way], cwd=clone, check=True)
+        nights.run("git", "clone", "-q", str(nights.repo), str(clone))
+        nights.run("git", *way, cwd=clone)
         assert (clone / "greeting.txt").read_text() == "Hello, world\n"
 
 
@@ -118,9 +142,48 @@ def test_a_killed_night_is_continued_by_the_next(nights: Nights, tmp_path: Path)
     check_two_nights_with_a_kill(nights, tmp_path / "first.log")
 
 
+def fresh_clone(folder: Path) -> Path:
+    """Clone what is committed here."""
+    clone = folder / "blueflame"
+    subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
+    return clone
+
+
+@contextlib.contextmanager
+def ordinary_user() -> Generator[pwd.struct_passwd]:
+    """Make a user with a home, and remove both at the end."""
+    name = f"night{uuid.uuid4().hex[:8]}"
+    home = Path(tempfile.gettempdir()) / name
+    subprocess.run(["useradd", "--create-home", "--home-dir", str(home), name], check=True)
+    try:
+        yield pwd.getpwnam(name)
+    finally:
+        subprocess.run(["userdel", "--force", name], check=False, capture_output=True)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def check_nights_in_a_fresh_clone(folder: Path, user: pwd.struct_passwd | None) -> None:
+    """Set a fresh clone up, and run nights there, of which the first is killed."""
+    nights = Nights(folder, fresh_clone(folder), user)
+    try:
+        nights.run(str(nights.clone / "scripts" / "setup"), cwd=nights.clone)
+        check_two_nights_with_a_kill(nights, folder / "first.log")
+    finally:
+        program = str(nights.clone / ".venv" / "bin" / "python")
+        nights.run(program, "-P", "-m", "starter", "up", "--stop", cwd=nights.clone)
+
+
 @pytest.mark.root
-def test_a_killed_night_of_root_is_continued_by_the_next(nights: Nights, tmp_path: Path) -> None:
-    check_two_nights_with_a_kill(nights, tmp_path / "first.log")
+@pytest.mark.timeout(2_400)
+def test_a_killed_night_of_root_is_continued_by_the_next(tmp_path: Path) -> None:
+    check_nights_in_a_fresh_clone(tmp_path, user=None)
+
+
+@pytest.mark.root
+@pytest.mark.timeout(2_400)
+def test_a_killed_night_of_an_ordinary_user_is_continued_by_the_next() -> None:
+    with ordinary_user() as user:
+        check_nights_in_a_fresh_clone(Path(user.pw_dir), user)
 
 
 def test_a_session_whose_time_is_over_is_stopped_and_reported(

@@ -59,8 +59,10 @@ from workflows.contracts.land_contracts import (
     Forwarded,
     ForwardOutcome,
     ForwardRefused,
+    ReportWritten,
     SendBase,
     SentBase,
+    WriteReport,
 )
 from workflows.contracts.merging_contracts import (
     AdvanceBranch,
@@ -170,8 +172,8 @@ class World:
     """A call with this path fails."""
     forward_refused = ""
     """Why the person's branch cannot be moved; empty: it is."""
-    scheduled: SessionMaking | None = None
-    """What a schedule of this world's name is to start."""
+    scheduled: SessionMaking | Callable[[ScheduledGoal], SessionMaking] | None = None
+    """What a schedule of this world's name, or a queue, is to start."""
 
     def __init__(self, plan: dict[str, Any], usd_per_call: Decimal = Decimal(0)) -> None:
         self.plan = plan
@@ -377,9 +379,13 @@ class World:
         self.spent += self.usd
         return answered(request, *self.script(request), cost_usd=self.usd)
 
+    async def write_report(self, _: WriteReport) -> ReportWritten:
+        return ReportWritten()
+
     async def make_session(self, goal: ScheduledGoal) -> SessionMaking:
-        assert self.scheduled is not None, f"nothing is scheduled by {goal.name!r}"
-        return self.scheduled
+        made = self.scheduled
+        assert made is not None, f"nothing is scheduled by {goal.name!r}"
+        return made(goal) if callable(made) else made
 
     def activities(self) -> Mapping[str, Callable[[Any], Awaitable[Any]]]:
         """Return every fake by the name of its contract."""
@@ -391,6 +397,7 @@ class World:
             land_contracts.FIND_TARGETS.name: self.messages.find,
             land_contracts.SEND_NOTIFICATION.name: self.messages.send,
             land_contracts.MAKE_SESSION.name: self.make_session,
+            land_contracts.WRITE_REPORT.name: self.write_report,
             hosting_contracts.PUBLISH_PULL.name: self.hosting.publish,
             hosting_contracts.LOOK_AT_PULL.name: self.hosting.look,
             host_contracts.CLAIM_HOST.name: self.claim,

@@ -11,6 +11,8 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
+from workers.server.forgotten_timers import forget_timers
+
 LEAST_BYTES: Final = 8 << 20
 """Less is not worth the time."""
 _LEAST_PART: Final = 4
@@ -30,6 +32,8 @@ def compact(database: Path, least_bytes: int = LEAST_BYTES) -> bool:
         if shutil.disk_usage(database.parent).free < _ROOM * database.stat().st_size:
             return False
         with contextlib.closing(sqlite3.connect(database, timeout=0)) as connection:
+            with contextlib.suppress(sqlite3.Error), connection:
+                forget_timers(connection)
             if not _is_worth_it(connection, least_bytes):
                 return False
             connection.isolation_level = None

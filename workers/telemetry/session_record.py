@@ -128,7 +128,7 @@ async def read_record(client: Client, session: str) -> SessionRecord:
     query = (
         f'(WorkflowId = "{root}" OR WorkflowId STARTS_WITH "{root}/") '
         f'AND WorkflowType != "{_AGENT}" AND WorkflowType != "SessionLedger" '
-        'AND WorkflowType != "SessionNotifier"'
+        'AND WorkflowType != "SessionNotifier" AND WorkflowType != "SessionReport"'
     )
     runs = [each async for each in client.list_workflows(query)]
     record = SessionRecord()

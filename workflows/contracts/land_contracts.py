@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, Field
 
 from workflows import queues
 from workflows.contracts.contract import HEARTBEAT, PATIENT, Contract, retry
@@ -163,6 +163,21 @@ class NotificationSent(BaseModel, frozen=True, extra="forbid"):
     """Why the message did not arrive, without the target's address; empty if it did."""
 
 
+class WriteReport(BaseModel, frozen=True, extra="forbid"):
+    """Write the report of a session that has ended, unless whoever followed it has done so."""
+
+    session: SessionId
+    ended_at: AwareDatetime
+    """A report that is older is replaced."""
+
+
+class ReportWritten(BaseModel, frozen=True, extra="forbid"):
+    """The report was tried once."""
+
+    fault: str = Field(default="", max_length=500)
+    """Why there is none; empty if there is one."""
+
+
 EXPORT_BASE = Contract[ExportBase, Base](
     "repository.export", ExportBase, Base, queues.LAND, timedelta(minutes=30), retry(5), HEARTBEAT
 )
@@ -213,4 +228,14 @@ MAKE_SESSION = Contract[ScheduledGoal, SessionMaking](
     timedelta(minutes=5),
     retry(PATIENT),
     HEARTBEAT,
+)
+WRITE_REPORT = Contract[WriteReport, ReportWritten](
+    "reports.write",
+    WriteReport,
+    ReportWritten,
+    queues.LAND,
+    timedelta(minutes=3),
+    retry(3),
+    HEARTBEAT,
+    timedelta(hours=1),
 )

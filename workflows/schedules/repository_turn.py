@@ -1,7 +1,7 @@
-"""A repository's turn: holds the repository for one scheduled session, until that has ended.
+"""A repository's turn: holds the repository for one session, until that has ended.
 
 Its workflow id is the repository's, and Temporal runs one workflow of an id at a time: schedules
-that fire in the same second cannot both start a session.
+that fire in the same second, and the repository's queue of goals, cannot both start a session.
 """
 
 import hashlib
@@ -19,12 +19,21 @@ def turn_id(repository: str) -> str:
     Args:
         repository: its root, as in the request of a session.
     """
-    return f"repository/{hashlib.sha256(repository.encode()).hexdigest()[:32]}"
+    return f"repository/{_hashed(repository)}"
+
+
+def queue_id(repository: str) -> str:
+    """Return the workflow id of a repository's queue of goals."""
+    return f"queue/{_hashed(repository)}"
+
+
+def _hashed(repository: str) -> str:
+    return hashlib.sha256(repository.encode()).hexdigest()[:32]
 
 
 @workflow.defn(name="RepositoryTurn")
 class RepositoryTurn:
-    """Purpose: at most one scheduled session of a repository at a time.
+    """Purpose: at most one session of schedules and the queue on a repository at a time.
 
     No signals, updates or queries. It has few events and never continues as new. The session
     continues if this workflow is terminated.

@@ -1,25 +1,29 @@
 """One firing of a schedule: asks which session to start, and starts it unless one is open.
 
-It lasts as long as the session, so that a schedule whose policy is to skip starts no other.
+It ends once the session has begun, so that the next firing finds that open, and says so.
 """
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, WorkflowAlreadyStartedError
 
 from workflows.contracts.land_contracts import MAKE_SESSION
+from workflows.domain.session.notification import NotificationKind
 from workflows.domain.session.scheduled_goal import (
+    IssuesQueued,
     ScheduledGoal,
     ScheduledOutcome,
     SessionMade,
+    SessionMaking,
     SessionNotMade,
 )
 from workflows.domain.session.session_values import SessionRequest
+from workflows.notifications.firing_news import tell_of_firing
 from workflows.schedules.repository_turn import RepositoryTurn, turn_id
 
 
 @workflow.defn(name="ScheduledRun")
 class ScheduledRun:
-    """Purpose: to start the session that `run` would start now.
+    """Purpose: to start the session that `run` would start now, or queue the issues of a label.
 
     No signals, updates or queries: its memo says what became of it. It has few events and never
     continues as new. The session continues if this workflow is terminated.
@@ -27,14 +31,19 @@ class ScheduledRun:
 
     @workflow.run
     async def run(self, goal: ScheduledGoal) -> ScheduledOutcome:
-        """Start a session and wait for its end; or say why none was started."""
+        """Start a session; or say why none was started."""
         match await _made(goal):
             case SessionMade(request=request):
                 return await self._start(request)
-            case SessionNotMade(kind="busy", reason=reason):
-                return _told(ScheduledOutcome(kind="skipped", reason=reason))
-            case SessionNotMade(reason=reason):
+            case IssuesQueued(added=added, known=known):
+                reason = f"{added} issues queued, {known} were known"
+                return _told(ScheduledOutcome(kind="queued", reason=reason))
+            case SessionNotMade(kind="busy") as found:
+                return await _skipped(found)
+            case SessionNotMade(reason=reason) as found:
                 _told(ScheduledOutcome(kind="refused", reason=reason))
+                if found.is_told:
+                    await tell_of_firing(None, reason)
                 raise ApplicationError(reason, type="SessionRefused", non_retryable=True)
 
     async def _start(self, request: SessionRequest) -> ScheduledOutcome:
@@ -48,18 +57,29 @@ class ScheduledRun:
             )
         except WorkflowAlreadyStartedError:
             reason = f"another schedule's session is open on {request.repository!r}"
-            return _told(ScheduledOutcome(kind="skipped", reason=reason[:2_000]))
+            is_told = NotificationKind.SCHEDULE in request.config.notify
+            found = SessionNotMade(kind="busy", reason=reason[:2_000], is_told=is_told)
+            return await _skipped(found)
         outcome = _told(ScheduledOutcome(kind="started", session=request.session))
-        await turn
+        if not workflow.patched("firing-ends-at-start"):
+            await turn
         return outcome
 
 
-async def _made(goal: ScheduledGoal) -> SessionMade | SessionNotMade:
+async def _made(goal: ScheduledGoal) -> SessionMaking:
     try:
         return await MAKE_SESSION.ask(goal, f"schedule {goal.name}: which session to start")
     except ActivityError as error:
         reason = f"the session could not be made: {error.cause or error}"
         return SessionNotMade(kind="refused", reason=reason[:2_000])
+
+
+async def _skipped(found: SessionNotMade) -> ScheduledOutcome:
+    session, reason = found.session, found.reason
+    outcome = _told(ScheduledOutcome(kind="skipped", session=session, reason=reason))
+    if found.is_told:
+        await tell_of_firing(session, reason)
+    return outcome
 
 
 def _told(outcome: ScheduledOutcome) -> ScheduledOutcome:

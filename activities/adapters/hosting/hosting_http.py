@@ -61,7 +61,7 @@ class HostingHttp:
 
         Args:
             service: the service.
-            token: returns the current token.
+            token: returns the current token; empty: there is none, and none is sent.
             headers: returns an API's own headers for a token.
             wire: another transport than the network; for tests.
         """
@@ -101,10 +101,12 @@ class HostingHttp:
         token = await self._token()
         url = path if "://" in path else f"{self._service.url}{path}"
         headers = {"User-Agent": "blueflame", "Accept": "application/json", **self._headers(token)}
+        if not token:
+            headers.pop("Authorization", None)
         try:
             response = await self._sent(method, url, headers, body, query)
         except HostingError as error:
-            raise type(error)(str(error).replace(token, "…")) from None
+            raise type(error)(_hidden(str(error), token)) from None
         return self._answer(response, token)
 
     async def _sent(
@@ -159,7 +161,8 @@ class HostingHttp:
             return HostingUnavailableError(f"{host!r} answered {status}: {said}")
         if status in {409, 422}:
             return ConflictError(said)
-        return HostingRefusedError(f"{host!r} answered {status}: {said}; {self._advice(status)}")
+        text = f"{host!r} answered {status}: {said}; {self._advice(status)}"
+        return HostingRefusedError(text, status)
 
     def _advice(self, status: int) -> str:
         names = " or ".join(self._service.tokens)
@@ -174,6 +177,10 @@ class HostingHttp:
                 "to write contents and pull requests of this repository"
             )
         return "check `hosting` in your own configuration"
+
+
+def _hidden(text: str, token: str) -> str:
+    return text.replace(token, "…") if token else text
 
 
 def _limit(response: "Response") -> timedelta | None:
@@ -204,7 +211,7 @@ def _said(response: "Response", token: str) -> str:
         found: object = response.json()
     except ValueError:
         found = response.text
-    whole = " ".join(_words(found)).replace(token, "…")
+    whole = _hidden(" ".join(_words(found)), token)
     return without_key_like(whole[:_TEXT]) or response.reason_phrase
 
 

@@ -31,17 +31,27 @@ async def read_token(service: HostingService, environment: Mapping[str, str]) ->
     Raises:
         HostingRefusedError: there is none.
     """
-    for name in service.tokens:
-        if token := environment.get(name, "").strip():
-            return _sendable(token, service)
-    if token := await _logged_in(service, environment):
-        return _sendable(token, service)
+    if token := await find_token(service, environment):
+        return token
     names = " or ".join(service.tokens)
     login = {"github": ", or log in with `gh auth login`", "gitlab": ", or with `glab auth login`"}
     raise HostingRefusedError(
         f"there is no token for {service.host!r}: set {names} where the workers are started"
         f"{login.get(service.api, '')}, and start them again"
     )
+
+
+async def find_token(service: HostingService, environment: Mapping[str, str]) -> str:
+    """Return the token of a service, or an empty text if there is none.
+
+    Raises:
+        HostingRefusedError: what is there is no token.
+    """
+    for name in service.tokens:
+        if token := environment.get(name, "").strip():
+            return _sendable(token, service)
+    token = await _logged_in(service, environment)
+    return _sendable(token, service) if token else ""
 
 
 def _sendable(token: str, service: HostingService) -> str:

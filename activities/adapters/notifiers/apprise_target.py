@@ -14,6 +14,7 @@ from workflows.policy.notifications.message_grouping import as_text
 _PATIENCE_SECONDS: Final = 30
 _TYPES: Final = {
     NotificationKind.PAUSED: "warning",
+    NotificationKind.SCHEDULE: "warning",
     NotificationKind.FAILED: "failure",
     NotificationKind.DONE: "success",
 }

@@ -37,6 +37,11 @@ class HostingLimitedError(HostingError):
 class HostingRefusedError(HostingError):
     """The service refuses, and would again; the message says what a person can do."""
 
+    def __init__(self, text: str, status: int = 0) -> None:
+        """Args: a text for a person; the status of the answer, 0 if there was none."""
+        super().__init__(text)
+        self.status = status
+
 
 class PullExistsError(HostingError):
     """There is an open pull request for the branch already."""

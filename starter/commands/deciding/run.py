@@ -30,7 +30,12 @@ _Goal = Annotated[
 ]
 _File = Annotated[Path | None, typer.Option(help="Read the goal from this file.")]
 _Issue = Annotated[
-    Path | None, typer.Option(help="Read the goal from an issue in a Markdown file.")
+    str | None,
+    typer.Option(
+        metavar="FILE|URL",
+        help="Read the goal from an issue: a Markdown file, or its address on GitHub, GitLab, "
+        "Gitea or Forgejo.",
+    ),
 ]
 _Plan = Annotated[
     Path | None,
@@ -68,6 +73,12 @@ _Wait = Annotated[
     bool,
     typer.Option("--wait", help="Without a terminal: keep waiting when a decision is needed."),
 ]
+_Queue = Annotated[
+    bool,
+    typer.Option(
+        "--queue", help="Put the goal into the repository's queue; it starts when its turn comes."
+    ),
+]
 _DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Show what would be done, without starting anything.")
 ]
@@ -92,6 +103,7 @@ async def run(  # noqa: PLR0913 (one parameter for each thing that a person may 
     detach: _Detach = False,
     wait: _Wait = False,
     dry_run: _DryRun = False,
+    queue: _Queue = False,
     json: LinesOption = False,
 ) -> ExitCode:
     """Start a session for GOAL or your own plan, and follow it."""
@@ -114,6 +126,8 @@ async def run(  # noqa: PLR0913 (one parameter for each thing that a person may 
         issue,
     )
     _check_combination(options, detach=detach, dry_run=dry_run)
+    if queue:
+        return await _queued(options, {"--detach": detach, "--wait": wait, "--dry-run": dry_run})
     if dry_run:
         return await _dry_run(options)
     with told_if_interrupted(program(), beside=json) as beginning:
@@ -151,6 +165,30 @@ async def _dry_run(options: RunOptions) -> ExitCode:
     agents = request.config.agents
     own = [] if request.plan is None else ["", *plan_words.plan(request.plan, agents)]
     write([*lines, *session_words.warnings(repository.warnings), *own])
+    return ExitCode.COMPLETE
+
+
+async def _queued(options: RunOptions, others: dict[str, bool]) -> ExitCode:
+    from starter.console import json_output
+    from starter.input.scheduled_goals import QUEUE, scheduled_goal
+    from starter.machine import engine
+    from starter.machine.own_settings import read_settings
+    from starter.sessions.goal_queues import GoalQueues
+
+    given = {**others, "--plan": options.plan is not None, "--decisions": options.decisions}
+    if named := [name for name, is_given in given.items() if is_given]:
+        raise CommandError(f"--queue cannot go with {named[0]}: its session starts without you")
+    goal = await scheduled_goal(options, QUEUE)
+    queues = GoalQueues(await engine.connected(read_settings()))
+    answer = await queues.enqueue(goal.repository, [goal])
+    if options.json:
+        json_output.write_line(
+            {"schema_version": json_output.SCHEMA_VERSION, **answer.model_dump()}
+        )
+    elif answer.added:
+        write([f"queued as {answer.added[0]}; `{program()} queue list` shows the queue"])
+    else:
+        write([f"{answer.known[0]} is in the queue, set aside, or worked off already"])
     return ExitCode.COMPLETE
 
 

@@ -1,12 +1,13 @@
 """`schedule`: sessions that start at their time, without a person."""
 
-import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.nested_session import refuse_inside
 from starter.console.terminal import command, one_line, write
@@ -35,6 +36,13 @@ async def add(  # noqa: PLR0913 (one parameter for each thing that a person may 
     cron: Annotated[str, typer.Option(help="When: minute hour day month weekday.")],
     time_zone: Annotated[str, typer.Option(help="The time zone of --cron.")] = "UTC",
     file: Annotated[Path | None, typer.Option(help="Read the goal from this file now.")] = None,
+    issues: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL",
+            help="Instead of GOAL: put the open issues with this label into the queue each time.",
+        ),
+    ] = None,
     repo: Annotated[Path, typer.Option(help="The repository, or a folder in it.")] = Path(),
     config: Annotated[Path | None, typer.Option(help="As in `run`; read each time.")] = None,
     base: Annotated[str | None, typer.Option(help="As in `run`; looked up each time.")] = None,
@@ -50,14 +58,11 @@ async def add(  # noqa: PLR0913 (one parameter for each thing that a person may 
 ) -> ExitCode:
     """Start a session for GOAL at set times, unless one is open on the repository."""
     refuse_inside("schedule add")
-    from starter.configuration.model_routes import given_keys
     from starter.input.goal_text import read_goal
-    from starter.input.session_request import RunOptions, make_request
-    from workflows.domain.session.scheduled_goal import ScheduledGoal
+    from starter.input.scheduled_goals import labelled_goal, scheduled_goal
+    from starter.input.session_request import RunOptions
 
-    text = await read_goal(goal, file)
     options = RunOptions(
-        goal=text,
         repo=repo,
         config=_absolute(config),
         base=base,
@@ -68,27 +73,22 @@ async def add(  # noqa: PLR0913 (one parameter for each thing that a person may 
         allow_unjudged_base=allow_unjudged_base,
     )
     # What would be refused later, when no one watches, is refused now.
-    repository, _, _ = await make_request(options, os.environ)
-    scheduled = ScheduledGoal(
-        name=name,
-        goal=text,
-        repository=str(repository.root),
-        base=base,
-        config=_text(options.config),
-        playbook=_text(options.playbook),
-        pacing=pacing,
-        budget=budget,
-        auto_approve=auto_approve,
-        allow_unjudged_base=allow_unjudged_base,
-        keys=given_keys(os.environ),
-    )
-    return await _add(scheduled, cron, time_zone)
+    if issues is None:
+        goal_options = replace(options, goal=await read_goal(goal, file))
+        return await _add(await scheduled_goal(goal_options, name), cron, time_zone, [])
+    if goal is not None or file is not None:
+        raise CommandError("say the goal once: the issues of --issues are the goals")
+    scheduled, count = await labelled_goal(options, name, issues)
+    note = f"{count} open issues have the label {issues!r} now; each becomes one session."
+    return await _add(scheduled, cron, time_zone, [note])
 
 
-async def _add(scheduled: "ScheduledGoal", cron: str, time_zone: str) -> ExitCode:
+async def _add(
+    scheduled: "ScheduledGoal", cron: str, time_zone: str, notes: "Sequence[str]"
+) -> ExitCode:
     schedules = await _schedules()
     await schedules.add(scheduled, cron, time_zone)
-    write([*lines([await schedules.show(scheduled.name)]), *_notes(scheduled)])
+    write([*lines([await schedules.show(scheduled.name)]), *notes, *_notes(scheduled)])
     return ExitCode.COMPLETE
 
 
@@ -171,7 +171,7 @@ def lines(found: "Sequence[ShownSchedule]") -> Iterator[str]:
         if each.last_at is not None:
             yield f"  last {each.last_at:%Y-%m-%d %H:%M} UTC: {_last(each)}"
         if each.skipped_overlaps:
-            yield f"  skipped {each.skipped_overlaps} times, because its session was open"
+            yield f"  skipped {each.skipped_overlaps} times, because its last firing had not ended"
 
 
 def _last(each: "ShownSchedule") -> str:
@@ -183,7 +183,3 @@ def _last(each: "ShownSchedule") -> str:
 
 def _absolute(path: Path | None) -> Path | None:
     return None if path is None else path.absolute()
-
-
-def _text(path: Path | None) -> str | None:
-    return None if path is None else str(path)

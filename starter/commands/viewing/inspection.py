@@ -15,6 +15,7 @@ from starter.input.session_options import (
     LinesOption,
     SessionArgument,
     SessionOption,
+    goal_queues,
     one_session,
     open_sessions,
 )
@@ -31,11 +32,16 @@ async def ls(
     *,
     json: JsonOption = False,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of sessions.")] = 20,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="List the goals that queues have set aside.")
+    ] = False,
 ) -> ExitCode:
     """List sessions, newest first."""
     from starter.console import json_output
     from starter.views import session_list
 
+    if failed:
+        return await _set_aside(json=json)
     sessions = await open_sessions()
     found = await sessions.list(limit)
     seen = await sessions.glance(each.session for each in found)
@@ -43,6 +49,18 @@ async def ls(
     if json:
         return json_output.write_object(sessions=found)
     write(session_list.sessions(found))
+    return ExitCode.COMPLETE
+
+
+async def _set_aside(*, json: bool) -> ExitCode:
+    from starter.console import json_output
+    from starter.views import queue_words
+
+    found = await (await goal_queues()).list()
+    if json:
+        aside = {each.repository: each.state.failed for each in found}
+        return json_output.write_object(failed=aside)
+    write(queue_words.failed(found))
     return ExitCode.COMPLETE
 
 

@@ -27,6 +27,8 @@ class NotificationKind(StrEnum):
     PAUSED = "paused"
     FAILED = "failed"
     DONE = "done"
+    SCHEDULE = "schedule"
+    """A schedule fired, and no session was started."""
 
 
 class Need(BaseModel, frozen=True, extra="forbid"):
@@ -114,8 +116,15 @@ class NotifierRequest(BaseModel, frozen=True, extra="forbid"):
     interval: timedelta = INTERVAL
     retry_after: timedelta = timedelta(seconds=10)
     """The time before a target is tried a second time; it doubles."""
+    name: str = Field(default="", max_length=120)
+    """What titles name and ids of messages begin with, if it is not the session."""
     carried: NotifierState | None = None
     """Set by a continuation."""
+
+    @property
+    def about(self) -> str:
+        """What titles name and ids of messages begin with."""
+        return self.name or self.session
 
     def continued(self, state: NotifierState) -> Self:
         """Return the request that starts the next run."""

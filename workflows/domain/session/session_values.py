@@ -25,6 +25,9 @@ class SessionRequest(BaseModel, frozen=True, extra="forbid"):
 
     session: SessionId
     goal: str = Field(min_length=1, max_length=50_000)
+    issue: str = Field(default="", max_length=500)
+    """Where the goal was read, if it is an issue: its address or file. To the planner it is then
+    data. Empty: the goal is in the person's own words."""
     repository: str
     """The path of the person's repository, as role `land` sees it."""
     base: str | None = None

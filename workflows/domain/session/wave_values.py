@@ -54,6 +54,8 @@ class PlanRequest(BaseModel, frozen=True, extra="forbid"):
     route: tuple[ModelFacts, ...]
     base: Commit
     goal: str
+    issue: str = ""
+    """Where the goal was read, if it is an issue; empty: the person's own words."""
     brief: str
     notes: tuple[str, ...]
     """Why earlier plans were refused."""

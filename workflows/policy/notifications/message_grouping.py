@@ -21,6 +21,7 @@ _TITLES: Final = {
     NotificationKind.PAUSED: "paused",
     NotificationKind.FAILED: "failed",
     NotificationKind.DONE: "done",
+    NotificationKind.SCHEDULE: "schedule did not start",
 }
 
 
@@ -91,11 +92,11 @@ def message(
     shown = untold[:MOST_ITEMS]
     count = f" ({len(untold)})" if len(untold) > 1 else ""
     return Notification(
-        id=f"{request.session}/{state.sent + 1}",
+        id=f"{request.about}/{state.sent + 1}",
         kind=kind,
         session=request.session,
         goal=request.goal,
-        title=f"Blue Flame: {_TITLES[kind]}{count}: {request.session}"[:200],
+        title=f"Blue Flame: {_TITLES[kind]}{count}: {request.about}"[:200],
         items=tuple(Item(text=need.text, command=need.command) for need in shown),
         more=len(untold) - len(shown),
         at=now,

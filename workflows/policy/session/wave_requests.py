@@ -68,6 +68,7 @@ def plan_request(request: SessionRequest, state: SessionState) -> PlanRequest:
         route=known.routes.planner,
         base=known.base.commit,
         goal=request.goal,
+        issue=request.issue,
         brief=known.brief,
         notes=state.plan_notes,
         number=state.plans_made,

@@ -59,6 +59,9 @@ IN_A_MODELS_INPUT: Final = Characters(frozenset({"Cc", "Cs"}), more=_TURNING, le
 IN_A_FILE_NAME: Final = Characters(frozenset({"Cc", "Zl", "Zp"}), more=_TURNING)
 """Without the formats that HFS+ ignores, because git keeps those in names."""
 IN_A_CLAIM: Final = Characters(_ACTING | {"Cs"}, more=_BLANK | _FILLING)
+IN_AN_ISSUE: Final = Characters(
+    _ACTING | {"Cs", "Co"}, more=_BLANK | _FILLING, less=_BREAKS | _JOINERS
+)
 IN_A_PLAN: Final = Characters(_ACTING, less=_BREAKS | _JOINERS | {"\r", "\u00ad"})
 IGNORED_IN_A_NAME: Final = Characters(frozenset({"Cf"}), more=_BLANK | _FILLING)
 """What some file system, or an eye, takes for nothing: without it, a name reads as another."""

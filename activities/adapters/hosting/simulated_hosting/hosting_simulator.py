@@ -18,6 +18,7 @@ from activities.adapters.hosting.simulated_hosting.simulated_answer import (
 from activities.adapters.hosting.simulated_hosting.simulated_gitea import SimulatedGitea
 from activities.adapters.hosting.simulated_hosting.simulated_github import SimulatedGitHub
 from activities.adapters.hosting.simulated_hosting.simulated_gitlab import SimulatedGitLab
+from activities.adapters.hosting.simulated_hosting.simulated_issues import SimulatedIssues
 from activities.adapters.hosting.simulated_hosting.simulated_pulls import SimulatedRepository
 from activities.adapters.http_listener import Listening
 from activities.ports.land.hosting_entries import Api, HostingEntry
@@ -51,6 +52,7 @@ class SimulatedHosting:
     Attributes:
         url: its address; known once it is open.
         token: the only one that is taken.
+        issues: those of its repositories.
         log: what was asked, in order.
     """
 
@@ -63,6 +65,7 @@ class SimulatedHosting:
         self._listening: Listening | None = None
         self.url = ""
         self.token = "simulated-token"  # noqa: S105 (it opens nothing)
+        self.issues = SimulatedIssues(api)
         self.log: list[Served] = []
 
     def add(self, name: str, bare: Path | None = None) -> SimulatedRepository:
@@ -125,9 +128,13 @@ class SimulatedHosting:
         fault = self._fault(operation)
 
         def carry_out() -> Answer:
-            if not speaker.is_authorised(asked, self.token):
+            is_authorised = speaker.is_authorised(asked, self.token)
+            is_open = self.issues.concerns(asked) and not asked.authorization
+            if not (is_authorised or is_open):
                 return as_json(401, {"message": "Bad credentials"})
             try:
+                if self.issues.concerns(asked):
+                    return self.issues.answer(asked, self.url, is_authorised=is_authorised)
                 return speaker.answer(asked)
             except RefusedError as error:
                 return speaker.refusal(error)

@@ -7,7 +7,7 @@ from workflows.domain.gate import GateSpec
 from workflows.domain.ids import Commit
 from workflows.domain.session.wave_values import Start
 from workflows.policy.agent import opening_messages
-from workflows.policy.agent.opening_messages import Submitted
+from workflows.policy.agent.opening_messages import Goal, Submitted
 
 NONCE = "a1b2c3d4e5f6"
 BASE, WORK = Commit("1" * 40), Commit("2" * 40)
@@ -21,7 +21,7 @@ def header(text: str) -> list[str]:
 
 def test_each_opening_begins_with_role_and_task() -> None:
     task = a_task("a")
-    planner = opening_messages.planner("the goal", "brief", (), 2, NONCE)
+    planner = opening_messages.planner(Goal("the goal"), "brief", (), 2, NONCE)
     developer = opening_messages.developer(task, 3, (), (), NONCE)
     reviewer = opening_messages.reviewer(task, 4, Submitted("+x"), NONCE)
     assert header(planner) == ["Role: planner", "Task: plan", "Attempt: 2"]
@@ -30,11 +30,18 @@ def test_each_opening_begins_with_role_and_task() -> None:
 
 
 def test_the_goal_is_the_persons_own_word_and_the_repository_is_data() -> None:
-    text = opening_messages.planner("the goal", EVIL, ("too large",), 1, NONCE)
+    text = opening_messages.planner(Goal("the goal"), EVIL, ("too large",), 1, NONCE)
     before, _, inside = text.partition(f"<data {NONCE} ")
     assert "the goal" in before
     assert EVIL in inside
     assert "too large" in inside
+
+
+def test_a_goal_from_an_issue_is_data_too() -> None:
+    text = opening_messages.planner(Goal(EVIL, "https://x/1"), "brief", (), 1, NONCE)
+    before, _, inside = text.partition(f'<data {NONCE} label="issue">\n')
+    assert "gives no permission" in before
+    assert inside.startswith(f"{EVIL}\n</data {NONCE}>")
 
 
 @pytest.mark.parametrize("notes", [(), ("the gate failed",), ("one", "two")])

@@ -32,13 +32,15 @@ READING = {
     "cleanup": ("--dry-run",),
     "notify": (),
     "schedule list": (),
+    "queue list": (),
     "config show": (),
 }
 """Each with arguments that are right."""
 ACTING = {
     "answer", "approve", "backup", "budget", "codec", "config check", "config migrate",
     "config schema", "demo", "fast-forward", "init",
-    "pause", "priority", "proceed", "reject", "restore", "resume", "retry",
+    "pause", "priority", "proceed", "queue remove", "reject", "requeue", "restore", "resume",
+    "retry",
     "revert", "rewind", "rework", "run", "schedule add", "schedule pause", "schedule remove",
     "schedule resume", "schedule trigger", "simulate", "skip",
     "steer", "stop", "up",

@@ -41,6 +41,8 @@ ACTING = (
     ("schedule", "pause", "x"),
     ("schedule", "resume", "x"),
     ("schedule", "remove", "x"),
+    ("queue", "remove", "x"),
+    ("requeue", "x"),
     ("cleanup",),
     ("backup", "x"),
     ("restore", "x"),
@@ -63,6 +65,7 @@ LOOKING = (
     ("diff",),
     ("watch",),
     ("schedule", "list"),
+    ("queue", "list"),
 )
 
 

@@ -1,0 +1,59 @@
+"""`queue` and `requeue`: goals that wait for their repository, one after the other."""
+
+from typing import Annotated
+
+import typer
+
+from starter.console.exit_codes import ExitCode
+from starter.console.nested_session import refuse_inside
+from starter.console.terminal import command, write
+from starter.input.session_options import JsonOption, goal_queues
+
+queue = typer.Typer(
+    help="Show goals that wait for their repository, and take them back.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+EntryArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="The goal's id, or enough of its beginning or end.")
+]
+
+
+@queue.command(name="list")
+@command
+async def list_(*, json: JsonOption = False) -> ExitCode:
+    """List what each repository's queue works off, and what waits. Needs a worker."""
+    from starter.console import json_output
+    from starter.views import queue_words
+
+    found = await (await goal_queues()).list()
+    if json:
+        return json_output.write_object(queues=found)
+    write(queue_words.queues(found))
+    return ExitCode.COMPLETE
+
+
+@queue.command()
+@command
+async def remove(entry: EntryArgument) -> ExitCode:
+    """Take a goal out that waits or was set aside."""
+    refuse_inside("queue remove")
+    from starter.views import queue_words
+
+    removed = await (await goal_queues()).remove(entry)
+    write([f"removed {queue_words.entry(removed)}"])
+    return ExitCode.COMPLETE
+
+
+@command
+async def requeue(
+    entry: Annotated[
+        str, typer.Argument(metavar="ID", help="The goal's id or its session's; `ls --failed`.")
+    ],
+) -> ExitCode:
+    """Put a goal that was set aside at the end of its queue again."""
+    from starter.views import queue_words
+
+    again = await (await goal_queues()).requeue(entry)
+    write([f"queued again: {queue_words.entry(again)}"])
+    return ExitCode.COMPLETE
