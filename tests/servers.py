@@ -37,7 +37,7 @@ def temporal_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server
 
 @contextlib.contextmanager
 def running_server(directory: Path) -> Generator[ServerAddress]:
-    """Run a server in memory, whose log stands in a directory; a run may be as short as a test's."""
+    """Run a server in memory, with its log in a directory; a run may be as short as a test's."""
     with (directory / "temporal.log").open("wb") as log, kept_port() as port, kept_port() as ui:
         address = ServerAddress(address=f"127.0.0.1:{port}", ui=f"http://127.0.0.1:{ui}")
         process = _started(address, directory, log)
