@@ -170,7 +170,7 @@ class _Serving:
 async def _build(
     client: Client, settings: Settings, roles: Sequence[Role], say: Callable[[str], None]
 ) -> str | None:
-    """Make this process's build the current one, and return it; None without one."""
+    """Return this process's build, and make it the current one if it should be; None without."""
     if Role.WORKFLOWS not in roles:
         return None
     if not await deployment.is_supported(client):
@@ -178,8 +178,16 @@ async def _build(
         return None
     build = build_of(settings)
     try:
-        if settings.takes_new:
+        if settings.takes_new or (
+            settings.takes_new is None and await deployment.may_take_over(client, build)
+        ):
             await deployment.make_current(client, build)
+        elif settings.takes_new is None:
+            say(
+                f"build {build!r} only finishes its own sessions: new ones start on another build, "
+                f"which has workers; `temporal worker deployment set-current-version "
+                f"--deployment-name {deployment.NAME} --build-id {build}` changes that"
+            )
     except RPCError as error:
         say(f"build {build!r} did not become the current one: {error}; set it with `temporal`")
     return build

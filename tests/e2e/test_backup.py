@@ -20,7 +20,7 @@ from workers.server.supervisor import read_state
 from workers.settings import Settings
 from workers.temporal.connection import connect
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(400)]
 
 DEVELOPER = """
   - role: developer

@@ -71,7 +71,12 @@ class Container:
         programs = sysconfig.get_path("scripts")
         # As in the image: its programs, and nothing of the person's.
         path = os.pathsep.join((programs, os.environ["PATH"]))
-        self._environment = {**given, "PATH": path, "HOME": str(folder), "PYTHONPATH": str(ROOT)}
+        self._environment: dict[str, str] = {
+            **given,
+            "PATH": path,
+            "HOME": str(folder),
+            "PYTHONPATH": str(ROOT),
+        }
         for name in ("", "host", "store"):
             (folder / name).mkdir(mode=0o700, exist_ok=True)
 
@@ -97,7 +102,7 @@ class Container:
         """Run the health check once."""
         kind, program, *arguments = self._service["healthcheck"]["test"]
         assert kind == "CMD"
-        found = shutil.which(program, path=self._environment["PATH"])
+        found = shutil.which(str(program), path=self._environment["PATH"])
         assert found is not None
         ran = subprocess.run(
             [found, *arguments],

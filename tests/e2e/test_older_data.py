@@ -16,7 +16,7 @@ from starter.console.exit_codes import ExitCode
 from tests.e2e.note_session import DEVELOPER, PLANNER, REVIEWER, NotePlace
 from workers.hosting.data_version import DATA_VERSION, read_version
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(400)]
 
 FORMATS = [Path(__file__).with_name("data_of_format_1.tar.xz")]
 

@@ -113,6 +113,23 @@ async def test_a_session_ends_on_its_own_build_while_another_is_current(
     assert set(await builds_of_steps(client, "new")) == {"1.0-b"}
 
 
+@pytest.mark.slow
+async def test_a_build_takes_over_when_it_is_new_or_when_no_one_serves_the_current_one(
+    client: Client, tmp_path: Path
+) -> None:
+    settings = settings_of(client, tmp_path)
+    with fake_worker(settings, "1.0-a"):
+        assert await deployment.current_build(client) == "1.0-a"
+        with fake_worker(settings, "1.0-b"):
+            assert await deployment.current_build(client) == "1.0-b"
+            with fake_worker(settings, "1.0-a"):  # an older worker that merely restarts
+                assert await deployment.current_build(client) == "1.0-b"
+                said = text_of(settings.data_dir / "worker-1.0-a.log")
+                assert "build '1.0-a' only finishes its own sessions" in said
+        with fake_worker(settings, "1.0-a"):  # a rollback: no worker of 1.0-b is left
+            assert await deployment.current_build(client) == "1.0-a"
+
+
 @workflow.defn(name="SessionWorkflow", failure_exception_types=INTERNAL_ERRORS)
 class TimedSession:
     """Its first step is a timer, which the fake session does not have: neither fits the other."""
@@ -250,6 +267,7 @@ def upgraded(tmp_path: Path) -> Generator[Upgraded]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)
 def test_up_finishes_a_session_of_the_build_before_with_its_kept_code(upgraded: Upgraded) -> None:
     upgraded.install("1.0-a")
     session = upgraded.begin()
@@ -259,6 +277,7 @@ def test_up_finishes_a_session_of_the_build_before_with_its_kept_code(upgraded: 
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)
 def test_a_session_whose_code_is_gone_waits_until_it_is_adopted(upgraded: Upgraded) -> None:
     upgraded.install("1.0-a")
     session = upgraded.begin()

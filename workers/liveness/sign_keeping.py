@@ -41,7 +41,7 @@ async def shown(
         environment: the process's, which may name a service manager.
         look: of this process at itself.
     """
-    files = [sign_file(settings, role) for role in roles] if settings.takes_new else []
+    files = [] if settings.takes_new is False else [sign_file(settings, role) for role in roles]
     sign = Sign(pid=os.getpid(), well_at=datetime.now(UTC), stale_after_s=settings.liveness_seconds)
     _write(files, sign)
     notify(environment, service_manager.READY)

@@ -188,7 +188,8 @@ class Supervisor:
         secrets = (settings.key_variables, settings.token_variables)
         environment = environment_for([role], self._environment, *secrets)
         environment["PYTHONPATH"] = str(data_layout.packages_root())
-        environment |= settings.as_environment()
+        # A person chose this supervisor's build, be it an upgrade or a rollback.
+        environment |= settings.as_environment() | {"BLUEFLAME_TAKES_NEW": "true"}
         return Program(
             name=f"worker {role}",
             argv=(*self._command(role), "--supervised"),

@@ -92,6 +92,29 @@ async def make_current(client: Client, build: str) -> None:
     await client.workflow_service.set_worker_deployment_current_version(request, retry=True)
 
 
+async def may_take_over(client: Client, build: str) -> bool:
+    """Tell whether new sessions should start on a build whose worker a person just started.
+
+    A build that the server has not seen is an upgrade. One that it has seen takes over only if no
+    worker of the current build is at work, as after a rollback: an older worker that merely
+    restarts, while the current build serves, must not.
+
+    Raises:
+        RPCError: the server does not answer.
+    """
+    try:
+        info = (await _describe(client)).worker_deployment_info
+    except RPCError as error:
+        if error.status is RPCStatusCode.NOT_FOUND:
+            return True
+        raise
+    current = info.routing_config.current_deployment_version.build_id
+    known = {each.deployment_version.build_id for each in info.version_summaries}
+    if build not in known or current in {build, ""}:
+        return True
+    return current not in await builds_at_work(client)
+
+
 async def current_build(client: Client) -> str:
     """Return the build that new sessions start on; empty if the server knows none.
 
