@@ -261,6 +261,7 @@ class ConfigurationFile(BaseModel, frozen=True, extra="forbid"):
     commits: CommitsSection | None = None
     hosting: HostingEntries | None = None
     on_cap: Literal["pause", "stop"] | None = None
+    auto_pause_percent: StrictInt | None = Field(default=None, ge=0, le=100)
     notifications: NotificationSettings | None = None
 
 

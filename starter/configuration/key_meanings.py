@@ -185,6 +185,8 @@ MEANINGS: Final = {
     "on_cap": "what happens at the cap, and in the other cases in which a session pauses by "
     "itself ([operating](operating.md#pause-stop-resume)): `pause` waits for you, `stop` ends the "
     "session",
+    "auto_pause_percent": "above this share of errors of a provider or a tool in five minutes, the "
+    "agents that use it [wait](monitoring.md#errors-that-pause-agents); `0` switches that off",
     "notifications.tell": "which [messages](notifications.md) you get: `approval`, `question`, "
     "`paused`, `failed`, `done`. The whole section is allowed only in your own file",
     "notifications.targets": "where messages go: a name for each address, in Apprise's notation "

@@ -64,10 +64,9 @@ async def held(theatre: Theatre, agent: WorkflowHandle[Any, Any], world: Failing
 async def test_agents_wait_and_a_person_lets_them_go_on(theatre: Theatre) -> None:
     world = Failing()
     async with theatre.session(world) as session:
-        agent = theatre.client.get_workflow_handle(f"{session.handle.id}/1/develop/dev.a.1")
-        view = await session.until(
-            lambda view: any(each.state == "developing" for each in view.tasks)
-        )
+        await ends(world.has_begun.wait(), "the developer's first call")
+        cycle = (await session.view()).cycle
+        agent = theatre.client.get_workflow_handle(f"{session.handle.id}/{cycle}/develop/dev.a.1")
         await held(theatre, agent, world)
         view = await session.view()
         assert view.phase == "running"
