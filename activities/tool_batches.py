@@ -41,6 +41,8 @@ from workflows.policy.agent.turn_decisions import SUBMITTING
 
 _Calls = TypeAdapter(tuple[ToolCall, ...])
 _FINDINGS_TOLD = 10
+_READING = frozenset({"read"})
+"""Tools that change nothing: what stood in the worktree before them stands there after them."""
 BATCH = timedelta(minutes=50)
 """What the calls of one turn have together: `RUN_TOOLS` gives the whole activity an hour, and one
 that it ended would run all of them again."""
@@ -180,15 +182,20 @@ class ToolActivities:
     ) -> ToolsOutcome:
         began = self._clock()
         name = worktree_name(request.worktree)
-        collected = await worktrees.collect(name, lists_changes=False)
-        observations = _with_findings(tuple(each.observation for each in seen), collected.findings)
+        observations = tuple(each.observation for each in seen)
+        if all(call.name in _READING for call in request.calls):
+            tree = await worktrees.standing_tree(name)
+        else:
+            collected = await worktrees.collect(name, lists_changes=False)
+            tree = collected.tree
+            observations = _with_findings(observations, collected.findings)
         folder = seen[-1].folder if seen else request.folder
         checkpoint = CheckpointRequest(
             name=name,
             ref=checkpoint_ref(request.worktree),
             previous=tip,
             parent=request.checkpoint,
-            tree=collected.tree,
+            tree=tree,
             session=request.worktree.session,
             task=TaskId(request.worktree.agent),
             attempt=1,
@@ -200,7 +207,7 @@ class ToolActivities:
         self._host.fail_point("after-update-ref")
         measure("blueflame_checkpoint_seconds", self._clock() - began)
         return ToolsOutcome(
-            observations=observations, checkpoint=commit, tree=collected.tree, folder=folder
+            observations=observations, checkpoint=commit, tree=tree, folder=folder
         )
 
 

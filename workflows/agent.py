@@ -281,4 +281,5 @@ class AgentWorkflow:
             model=self._agent.model_name,
             family=self._agent.model.family,
             unheard=(*state.told, *state.steers),
+            has_used_tools=ended.end is not AgentEnd.SUBMITTED or state.tree is not None,
         )

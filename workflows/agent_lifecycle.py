@@ -90,7 +90,7 @@ async def start_agent(grounds: Grounds, order: AgentOrder, summary: str) -> Agen
     """
     worktree = order.worktree(grounds)
     checkpoint = order.start
-    if worktree.writable or grounds.worktree.setup or grounds.copied:
+    if _is_made_ahead(grounds, worktree):
         checkpoint = await prepare_worktree(grounds, order)
     request = AgentRequest(
         session=grounds.session,
@@ -145,9 +145,19 @@ async def prepare_worktree(
     return ready.checkpoint
 
 
-async def remove_worktree(grounds: Grounds, order: AgentOrder) -> None:
-    """Remove an ended agent's worktree; a failure is logged and left to the clean-up."""
-    request = RemoveWorktree(worktree=order.worktree(grounds))
+def _is_made_ahead(grounds: Grounds, worktree: WorktreeRef) -> bool:
+    return worktree.writable or bool(grounds.worktree.setup or grounds.copied)
+
+
+async def remove_worktree(grounds: Grounds, order: AgentOrder, outcome: AgentOutcome) -> None:
+    """Remove an ended agent's worktree, unless no tool of the agent ever made one.
+
+    A failure is logged and left to the clean-up.
+    """
+    worktree = order.worktree(grounds)
+    if not (_is_made_ahead(grounds, worktree) or outcome.has_used_tools):
+        return
+    request = RemoveWorktree(worktree=worktree)
     try:
         await REMOVE_WORKTREE.ask(
             request, f"remove the worktree of {order.agent}", queue=grounds.host_queue

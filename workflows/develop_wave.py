@@ -168,7 +168,7 @@ class DevelopWave:
         outcome = await self._agents.attend(task, handle, lambda: self._greet(task, handle))
         self._words[task] = [*outcome.unheard, *self._words.get(task, ())]
         item = await self._finish(assignment, base, order, outcome)
-        await remove_worktree(self._request.grounds, order)
+        await remove_worktree(self._request.grounds, order, outcome)
         return item
 
     async def _submit_as_it_is(
@@ -191,7 +191,7 @@ class DevelopWave:
             family="git",
         )
         item = await self._finish(assignment, start.base, order, outcome)
-        await remove_worktree(grounds, order)
+        await remove_worktree(grounds, order, outcome)
         return item
 
     async def _greet(self, task: TaskId, handle: AgentHandle) -> None:

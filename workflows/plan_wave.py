@@ -57,7 +57,7 @@ class PlanWave:
             if is_cancelled():
                 raise
             return PlanResult(plan=None, reason=failure_text(error), bill=Bill())
-        await remove_worktree(request.grounds, order)
+        await remove_worktree(request.grounds, order, outcome)
         return _result(outcome)
 
     @workflow.signal

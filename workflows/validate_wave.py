@@ -189,7 +189,7 @@ class ValidateWave:
             await give_up_account(self._request.grounds, order.agent)
             return Heard(model=0, verdict=abstention(order.route[0], failure_text(error)))
         cost.add(outcome)
-        await remove_worktree(self._request.grounds, order)
+        await remove_worktree(self._request.grounds, order, outcome)
         names = [f"{each.provider}/{each.model}" for each in order.route]
         place = names.index(outcome.model)
         verdict = await self._verdict(candidate, outcome, order.route[place])

@@ -213,6 +213,10 @@ class WorktreeStore(Protocol):
         """
         ...
 
+    async def standing_tree(self, name: str) -> Tree:
+        """Return the tree of the last restore or collection; looks at no file, so costs nothing."""
+        ...
+
     async def ignored(self, name: str, limit: int = 200) -> tuple[str, ...]:
         """List ignored files and folders (`x/`) that were not marked, at most `limit`."""
         ...

@@ -184,6 +184,7 @@ class World:
         self.most_running = 0
         self.prepared: list[PrepareWorktree] = []
         self.judged: list[RunGates] = []
+        self.removed: list[RemoveWorktree] = []
         self.sandbox = "fake"
         self.not_reached: tuple[str, ...] = ()
         """What set-up asked of the network and did not get."""
@@ -309,6 +310,7 @@ class World:
         )
 
     async def remove(self, request: RemoveWorktree) -> Removed:
+        self.removed.append(request)
         return Removed()
 
     async def run_gates(self, request: RunGates) -> GateReport:

@@ -64,12 +64,23 @@ async def test_planner_and_developers_are_told_of_the_repository(theatre: Theatr
         pytest.param((("true",),), ["dev.a.1", "plan.1", "review.a.1.1"], marks=pytest.mark.slow),
     ],
 )
-async def test_what_is_only_read_and_needs_no_set_up_is_not_prepared(
+async def test_what_is_only_read_and_needs_no_set_up_is_neither_prepared_nor_removed(
     theatre: Theatre, setup: tuple[tuple[str, ...], ...], prepared: list[str]
 ) -> None:
     world = World(planned({"id": "a"}))
     await played(theatre, world, worktree=WorktreeConfig(setup=setup))
     assert sorted(each.worktree.agent for each in world.prepared) == prepared
+    assert sorted(each.worktree.agent for each in world.removed) == prepared
+
+
+async def test_a_worktree_that_a_reviewers_tool_made_is_removed(theatre: Theatre) -> None:
+    world = World(planned({"id": "a"}))
+    looks = [tool("bash", command="ls")]
+    world.script = lambda call: (
+        looks if (call.role, call.turn) == (Role.REVIEWER, 1) else list(world.usual(call))
+    )
+    await played(theatre, world)
+    assert [each.worktree.agent for each in world.removed] == ["dev.a.1", "review.a.1.1"]
 
 
 @pytest.mark.slow

@@ -147,6 +147,10 @@ class GitHostRepository:
             self._worktrees.mark(name, None)
         return collected
 
+    async def standing_tree(self, name: str) -> Tree:
+        """Return the tree that a worktree was restored to or collected as last."""
+        return await self._collector.indexed(self._worktrees.scope(name))
+
     async def _disarm(self, worktree: Path) -> tuple[Finding, ...]:
         cache = self._looked.setdefault(worktree, {})
         return await asyncio.to_thread(pipe_removal.disarm, os.fsencode(worktree), cache)

@@ -233,6 +233,8 @@ class AgentOutcome(BaseModel, frozen=True, extra="forbid"):
     family: str
     unheard: tuple[str, ...] = ()
     """Messages from persons that came too late for the agent."""
+    has_used_tools: bool = True
+    """Whether a tool may have run in its worktree, and so have made it."""
 
     def at(self, checkpoint: Commit) -> Self:
         """Return the outcome with the work at another checkpoint."""

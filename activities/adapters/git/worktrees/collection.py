@@ -145,6 +145,10 @@ class Collector:
             is_barred="Permission denied" in said,
         )
 
+    async def indexed(self, scope: Scope) -> Tree:
+        """Return the tree of the index: what was restored or collected last."""
+        return (await self._what_is_known(scope)).tree
+
     def forget(self, worktree: Path) -> None:
         """Forget a worktree that is removed."""
         self._known.pop(worktree, None)

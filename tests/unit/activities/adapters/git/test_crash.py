@@ -18,7 +18,7 @@ from activities.adapters.git.repository_cleanup import Cleanup
 from activities.adapters.git.user.branch_landing import GitUserRepository
 from activities.ports.host_repository import HistoryImport, TaskCommit
 from activities.ports.merge_values import MergePart
-from activities.ports.user_repository import FastForwardRequest, LandRequest
+from activities.ports.user_repository import FastForwardRequest, HandOver, LandRequest
 from tests.unit.activities.adapters.git.home import (
     BRANCH,
     GIT,
@@ -128,6 +128,25 @@ async def test_a_kill_at_any_command_changes_nothing_at_the_end(tmp_path: Path):
         assert names(home.path) == [".git", "a.txt", "n"]
         assert names(home.top / "host/worktrees" / ("k" * 32)) == []
         shutil.rmtree(home.top)
+
+
+async def test_a_kill_during_a_hand_over_is_made_good_by_the_next(tmp_path: Path):
+    home = Home(tmp_path)
+    home.make({"a.txt": "one\n"})
+    bare, incoming = home.top / "host/repositories" / f"{'k' * 32}.git", tmp_path / "incoming"
+    handing = HandOver(tmp_path, incoming, os.getuid(), os.getgid())
+    waiting = await home.host.await_base(home.base)
+    for lives in (1, 2, 3):
+        user = GitUserRepository(Mortal(lives, is_after=True), home.person)
+        with pytest.raises(Killed):
+            await user.bring(home.path, home.base, waiting.known, bare, handing)
+        assert list((bare / "objects/pack").iterdir()) == []
+    await home.user.bring(home.path, home.base, waiting.known, bare, handing)
+    (index,) = (bare / "objects/pack").glob("*.idx")
+    index.unlink()  # as if killed between the pack and its index
+    await home.user.bring(home.path, home.base, waiting.known, bare, handing)
+    await home.host.import_base(HistoryImport(home.base, SESSION))
+    home.of_host("fsck", "--strict")
 
 
 async def test_a_kill_during_a_clean_up_loses_nothing(tmp_path: Path):
