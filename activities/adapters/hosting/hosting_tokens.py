@@ -31,14 +31,18 @@ async def read_token(service: HostingService, environment: Mapping[str, str]) ->
     Raises:
         HostingRefusedError: there is none.
     """
-    if token := await find_token(service, environment):
-        return token
-    names = " or ".join(service.tokens)
-    login = {"github": ", or log in with `gh auth login`", "gitlab": ", or with `glab auth login`"}
-    raise HostingRefusedError(
-        f"there is no token for {service.host!r}: set {names} where the workers are started"
-        f"{login.get(service.api, '')}, and start them again"
-    )
+    _, token = await _found(service, environment)
+    return token
+
+
+async def token_source(service: HostingService, environment: Mapping[str, str]) -> str:
+    """Return where the token of a service comes from: a variable, or `gh` or `glab`.
+
+    Raises:
+        HostingRefusedError: there is none.
+    """
+    source, _ = await _found(service, environment)
+    return source
 
 
 async def find_token(service: HostingService, environment: Mapping[str, str]) -> str:
@@ -47,11 +51,29 @@ async def find_token(service: HostingService, environment: Mapping[str, str]) ->
     Raises:
         HostingRefusedError: what is there is no token.
     """
+    found = await _look(service, environment)
+    return found[1] if found else ""
+
+
+async def _found(service: HostingService, environment: Mapping[str, str]) -> tuple[str, str]:
+    if found := await _look(service, environment):
+        return found
+    names = " or ".join(service.tokens)
+    login = {"github": ", or log in with `gh auth login`", "gitlab": ", or with `glab auth login`"}
+    raise HostingRefusedError(
+        f"there is no token for {service.host!r}: set {names} where the workers are started"
+        f"{login.get(service.api, '')}, and start them again"
+    )
+
+
+async def _look(service: HostingService, environment: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return where a token comes from, and the token."""
     for name in service.tokens:
         if token := environment.get(name, "").strip():
-            return _sendable(token, service)
-    token = await _logged_in(service, environment)
-    return _sendable(token, service) if token else ""
+            return name, _sendable(token, service)
+    if token := await _logged_in(service, environment):
+        return f"`{' '.join(_COMMANDS[service.api][:-1])}`", _sendable(token, service)
+    return None
 
 
 def _sendable(token: str, service: HostingService) -> str:
