@@ -147,6 +147,7 @@ async def queue(theatre: Theatre) -> AsyncGenerator[Queue]:
             await ends(session.result(), "the session ends")
 
 
+@pytest.mark.slow
 async def test_goals_are_worked_off_one_after_the_other_and_what_failed_waits_for_a_person(
     queue: Queue,
 ) -> None:

@@ -96,7 +96,7 @@ async def clean_up(
     histories = 0
     if not settings.has_external_server:
         gone = {each for each in request.ended if is_removable(each, request)}
-        histories = await delete_histories(client, gone, dry_run=dry_run)
+        histories = await delete_histories(client, gone, wish.before, dry_run=dry_run)
     logs = _logs(settings, wish.before, dry_run=dry_run)
     return Cleaned(
         dry_run=dry_run,
