@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from temporalio.client import WorkflowHandle
 from temporalio.service import RPCError
 
@@ -134,7 +135,7 @@ class Queue:
         await ends(session.result(), f"the end of {goal!r}")
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def queue(theatre: Theatre) -> AsyncGenerator[Queue]:
     made = Queue(theatre)
     yield made
@@ -146,6 +147,7 @@ async def queue(theatre: Theatre) -> AsyncGenerator[Queue]:
             await ends(session.result(), "the session ends")
 
 
+@pytest.mark.slow
 async def test_goals_are_worked_off_one_after_the_other_and_what_failed_waits_for_a_person(
     queue: Queue,
 ) -> None:

@@ -123,7 +123,8 @@ class GoalQueue:
             return
         self._begun += 1
         self._state = queue_rules.begun(self._state, entry, request.session)
-        self._state = queue_rules.ended(self._state, await turn, workflow.now())
+        outcome = await turn  # Updates change the state meanwhile
+        self._state = queue_rules.ended(self._state, outcome, workflow.now())
 
     async def _wait(self, reason: str) -> None:
         self._state = queue_rules.held(self._state, reason)

@@ -104,7 +104,7 @@ async def _cleaned(client: Client, settings: "Settings", wish: "_Wish") -> Clean
     histories = 0
     if not settings.has_external_server:
         gone = {each for each in request.ended if is_removable(each, request)}
-        histories = await delete_histories(client, gone, dry_run=wish.dry_run)
+        histories = await delete_histories(client, gone, wish.before, dry_run=wish.dry_run)
     logs = _logs(settings, wish.before, dry_run=wish.dry_run)
     return Cleaned(
         dry_run=wish.dry_run,

@@ -5,38 +5,51 @@ that become free in its database are used again, and given back when it starts t
 """
 
 from collections.abc import Set as AbstractSet
+from datetime import datetime
 
-from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.common.v1 import WorkflowExecution as WorkflowExecutionMessage
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
-from temporalio.client import Client, WorkflowExecutionStatus
+from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
 _PREFIX = "session/"
+_STARTS = ("schedule/", "repository/", "queue/")
 
 
-async def delete_histories(client: Client, sessions: AbstractSet[str], *, dry_run: bool) -> int:
-    """Delete every workflow of some sessions that has ended; return how many.
+async def delete_histories(
+    client: Client, sessions: AbstractSet[str], before: datetime, *, dry_run: bool
+) -> int:
+    """Delete every workflow of some sessions that has ended, and what started them; count them.
 
     Args:
         client: of the bundled server.
         sessions: ids of sessions of which nothing runs any more.
+        before: firings of schedules, and earlier runs of queues, go if they ended before this.
         dry_run: only count.
     """
     count = 0
     async for found in client.list_workflows('ExecutionStatus != "Running"'):
-        is_running = found.status is WorkflowExecutionStatus.RUNNING
+        if found.status is WorkflowExecutionStatus.RUNNING:
+            continue
         session = found.id.removeprefix(_PREFIX).split("/")[0]
-        if is_running or not found.id.startswith(_PREFIX) or session not in sessions:
+        is_of_session = found.id.startswith(_PREFIX) and session in sessions
+        if not is_of_session and not _is_old_start(found, before):
             continue
         if dry_run or await _deleted(client, found.id, found.run_id):
             count += 1
     return count
 
 
+def _is_old_start(found: WorkflowExecution, before: datetime) -> bool:
+    """Tell whether it started sessions, and ended before a time."""
+    ended = found.close_time
+    return found.id.startswith(_STARTS) and ended is not None and ended < before
+
+
 async def _deleted(client: Client, workflow: str, run: str) -> bool:
     request = DeleteWorkflowExecutionRequest(
         namespace=client.namespace,
-        workflow_execution=WorkflowExecution(workflow_id=workflow, run_id=run),
+        workflow_execution=WorkflowExecutionMessage(workflow_id=workflow, run_id=run),
     )
     try:
         await client.workflow_service.delete_workflow_execution(request, retry=True)
