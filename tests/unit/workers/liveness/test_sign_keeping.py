@@ -85,6 +85,14 @@ async def test_trouble_that_lasts_makes_the_signs_stale(
     assert heard(manager) == ["READY=1"]
 
 
+async def test_a_look_that_fails_is_trouble(settings: Settings) -> None:
+    async def look() -> str:
+        raise RuntimeError("no bridge")
+
+    async with shown(settings, [Role.MODELS], {}, look):
+        await until(lambda: "no bridge" in troubles(settings, ROLES)[Role.MODELS], "it is told")
+
+
 async def test_a_blocked_look_makes_the_signs_stale(settings: Settings) -> None:
     async def look() -> str:
         await asyncio.Event().wait()
