@@ -250,6 +250,14 @@ class Upgraded:
         self.types("approve", "note", "--session", session)
         self.types("watch", session, "--json")
 
+    def current(self) -> str:
+        """Return the build that new sessions start on."""
+
+        async def read() -> str:
+            return await deployment.current_build(await connect(self.place.settings))
+
+        return asyncio.run(read())
+
     def steps(self, session: str) -> set[str]:
         """Return the builds that did a session's steps."""
 
@@ -274,6 +282,9 @@ def test_up_finishes_a_session_of_the_build_before_with_its_kept_code(upgraded: 
     upgraded.install("1.0-b")
     upgraded.finish(session)
     assert upgraded.steps(session) == {"1.0-a"}
+    assert upgraded.current() == "1.0-b"
+    upgraded.install("1.0-a")  # back to the release before
+    assert upgraded.current() == "1.0-a"
 
 
 @pytest.mark.slow

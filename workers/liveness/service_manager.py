@@ -14,7 +14,6 @@ ALIVE: Final = "WATCHDOG=1"
 """To be sent more often than the unit's `WatchdogSec`."""
 STOPPING: Final = "STOPPING=1"
 
-_SECONDS: Final = 1.0
 _log = logging.getLogger(__name__)
 
 
@@ -33,7 +32,7 @@ def notify(environment: Mapping[str, str], *lines: str) -> None:
     # "@" stands for the zero byte that begins the name of an abstract socket.
     place = f"\0{address[1:]}" if address.startswith("@") else address
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as to_manager:
-        to_manager.settimeout(_SECONDS)
+        to_manager.settimeout(0)  # a manager that does not read must not hold up the worker
         try:
             to_manager.sendto("\n".join(lines).encode(), place)
         except OSError as error:

@@ -56,7 +56,10 @@ async def _look_again(
     files: Iterable[Path], sign: Sign, environment: Mapping[str, str], look: Look
 ) -> None:
     while True:
-        trouble = await look()
+        try:
+            trouble = await look()
+        except Exception as error:  # noqa: BLE001 (whatever it is, the sign says it)
+            trouble = f"it cannot look at itself: {error!r}"
         sign = sign.after(trouble, datetime.now(UTC))
         _write(files, sign)
         if not trouble:
