@@ -25,6 +25,8 @@ def tree(trace: Trace, now: datetime, opened: str | None = None) -> list[str]:
     below: dict[str | None, list[Span]] = {}
     known = {each.id for each in trace.spans}
     for each in trace.spans:
+        if each.kind == "run":
+            continue  # its work is shown below its workflow
         below.setdefault(each.parent if each.parent in known else None, []).append(each)
     first = min((each.began for each in trace.spans), default=now)
     lines = [f"{'at':>9} {'took':>9} {'cost':>9}"]

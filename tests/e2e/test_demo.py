@@ -109,6 +109,19 @@ def _is_one_trace(spans: list[Any]) -> None:
     assert len(ids) == len(set(ids)) > 100
     assert len({each.trace_id for each in spans}) == 1
     assert [each.name for each in spans if each.parent_span_id not in ids] == ["session"]
+    above = {each.span_id: each.name for each in spans}
+    pairs = {(above.get(each.parent_span_id, ""), each.name) for each in spans}
+    assert pairs >= {
+        ("session", "plan 1"),
+        ("session", "wait for approval of the plan"),
+        ("session", "develop 1"),
+        ("develop 1", "dev.tax.1"),
+        ("dev.tax.1", "turn 1"),
+        ("tools.run", "execute_tool bash"),
+    }
+    gates = [each for each in spans if above.get(each.parent_span_id) == "gates.run"]
+    assert any(each.end_time_unix_nano > each.start_time_unix_nano for each in gates), pairs
+    assert all(each.end_time_unix_nano >= each.start_time_unix_nano for each in spans)
 
 
 def processes_of(folder: Path) -> list[str]:

@@ -10,6 +10,7 @@ from tests.e2e.processes import blueflame, repository
 from tests.scraping import Scraped, free_ports, scrape
 from tests.waiting import until_blocking
 from workers.settings import Settings
+from workers.telemetry.metric_table import BY_NAME
 
 PLAYBOOK = """
 schema: 1
@@ -41,6 +42,7 @@ scenes:
               evidence:
                 - {criterion: "1", path: a.txt, line_start: 1, line_end: 1, quote: note}
 """
+CALLS = "tests/wire/test_call_measures.py"
 CONFIGURATION = """
 version: 1
 models: {planner: [scripted/a], developer: [scripted/a], reviewer: [scripted/b]}
@@ -49,6 +51,16 @@ gates:
   fine: {run: 'true'}
   broken: {run: 'false'}
 """
+UNSEEN = {
+    "llm_time_to_first_token_seconds": ("a scripted model answers in one piece", CALLS),
+    "api_rate_limit_remaining": ("a scripted model tells of no limit", CALLS),
+    "blueflame_parked_calls": ("no call waits that long", "tests/workflows/test_fleet.py"),
+    "blueflame_log_write_errors_total": (
+        "only a full disk loses lines",
+        "tests/unit/workers/telemetry/test_worker_telemetry.py",
+    ),
+}
+"""The metrics that this session does not move: why, and the test that does, with the real code."""
 
 
 @pytest.mark.e2e
@@ -75,16 +87,37 @@ def test_a_scraped_session_shows_its_own_figures(tmp_path: Path) -> None:
         )
         found = scrape(*places)
         checked = blueflame(settings, "health", "--json")
+        seen = found.names() | _while_one_waits(settings, given, places)
     finally:
         blueflame(settings, "up", "--stop")
+    assert set(BY_NAME) - seen == set(UNSEEN)
     _health_names_every_worker(checked.stdout, settings)
     _money_and_tokens_are_the_sessions(found, float(status["spent_usd"]))
     _calls_and_tools_are_those_of_the_playbook(found)
     _work_on_the_host_is_counted(found)
-    assert found.of("blueflame_disk_free_bytes") > 0
-    assert found.of("blueflame_unanswered_sessions") == 0
-    assert found.of("temporal_workflow_endtoend_latency_seconds_count", workflow_type="MergeWave")
-    assert found.of("temporal_worker_task_slots_available", task_queue="host") > 0
+    _server_and_machine_are_seen(found)
+
+
+def _while_one_waits(settings: Settings, given: tuple[str, ...], places: list[str]) -> set[str]:
+    """Return the metrics that are seen while an open session waits for a person."""
+    started = blueflame(settings, "run", "More notes", *given, "--detach")
+    assert started.returncode == ExitCode.COMPLETE, started.stdout + started.stderr
+    found: list[Scraped] = []
+
+    def waits() -> bool:
+        found[:] = [scrape(*places)]
+        return found[0].of("blueflame_waits_for_person", kind="plan") > 0
+
+    until_blocking(waits, "a look at a session that waits", seen=lambda: found[0].samples)
+    return found[0].names()
+
+
+def test_what_this_session_does_not_move_has_a_test() -> None:
+    root = Path(__file__).parents[2]
+    for name, (why, test) in UNSEEN.items():
+        assert name in BY_NAME
+        assert why
+        assert name in (root / test).read_text()
 
 
 def _has_looked_again(found: Scraped) -> bool:
@@ -104,6 +137,13 @@ def _health_names_every_worker(document: str, settings: Settings) -> None:
     workers = [each for queue in queues.values() for each in queue["workers"]]
     assert all(each["version"] and each["is_alive"] for each in workers), workers
     assert health["sessions"] == []
+
+
+def _server_and_machine_are_seen(found: Scraped) -> None:
+    assert found.of("blueflame_disk_free_bytes") > 0
+    assert found.of("blueflame_unanswered_sessions") == 0
+    assert found.of("temporal_workflow_endtoend_latency_seconds_count", workflow_type="MergeWave")
+    assert found.of("temporal_worker_task_slots_available", task_queue="host") > 0
 
 
 def _money_and_tokens_are_the_sessions(found: Scraped, spent_usd: float) -> None:

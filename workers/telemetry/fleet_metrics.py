@@ -32,8 +32,8 @@ from workflows.policy.text.log_events import log_event
 _log = logging.getLogger(__name__)
 
 _LOOK_SECONDS: Final = 15.0
-_SHARE: Final = 50
-"""It rests this many times as long as it took to look: at most a fiftieth of one core."""
+_SHARE: Final = 20
+"""It rests this many times as long as it took to look: at most a twentieth of one core."""
 
 
 async def repeat(look: Callable[[], Awaitable[None]], what: str, stop: asyncio.Event) -> None:
