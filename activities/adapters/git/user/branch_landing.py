@@ -162,7 +162,8 @@ def _explained(found: Found, commit: Commit, objects: Path | None = None) -> Gen
     try:
         yield
     except GitCommandError as error:
-        if "No space left" in error.stderr or (objects is not None and str(objects) in error.stderr):
+        is_receivers = objects is not None and str(objects) in error.stderr
+        if is_receivers or "No space left" in error.stderr:
             raise
         if "ermission denied" in error.stderr:
             raise RepositoryUnreadableError(
