@@ -9,10 +9,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from activities.adapters.git import base_names, base_transfer, pack_hand_over
+from activities.adapters.git import base_names, base_transfer
 from activities.adapters.git import git_bundle as bundles
 from activities.adapters.git.git_command import Git, Scope
-from activities.adapters.git.user import repository_preflight
+from activities.adapters.git.user import pack_hand_over, repository_preflight
 from activities.adapters.git.user.branch_push import push
 from activities.adapters.git.user.fast_forward import Person, fast_forward
 from activities.adapters.git.user.file_settings import file_settings, read_excludes, read_rules
