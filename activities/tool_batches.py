@@ -206,9 +206,7 @@ class ToolActivities:
         commit = await worktrees.checkpoint(checkpoint)
         self._host.fail_point("after-update-ref")
         measure("blueflame_checkpoint_seconds", self._clock() - began)
-        return ToolsOutcome(
-            observations=observations, checkpoint=commit, tree=tree, folder=folder
-        )
+        return ToolsOutcome(observations=observations, checkpoint=commit, tree=tree, folder=folder)
 
 
 async def _own(worktrees: WorktreeStore, request: RunTools) -> ToolsOutcome:

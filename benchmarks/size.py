@@ -4,8 +4,6 @@ The jobs of role host and land run with real git, without a server; each key has
 from the same run, for which the same job is done as it was before: a base bundled whole in memory,
 a branch bundled since its base at each advance, unreferenced objects unpacked at a clean-up, a
 continuation for which nothing begins until all has ended. Whole sessions run with scripted models.
-As root, the host has a user of its own and the base goes through the store: measure as an ordinary
-user what a person sees on their own machine.
 
 Keys of the last line:
     first_call_500mb_s      seconds from the start of a session to its first model call, on a host

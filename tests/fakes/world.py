@@ -183,8 +183,7 @@ class World:
         self.running: Counter[str] = Counter()
         self.most_running = 0
         self.prepared: list[PrepareWorktree] = []
-        self.judged: list[RunGates] = []
-        self.removed: list[RemoveWorktree] = []
+        self.judged, self.removed = list[RunGates](), list[RemoveWorktree]()
         self.sandbox = "fake"
         self.not_reached: tuple[str, ...] = ()
         """What set-up asked of the network and did not get."""

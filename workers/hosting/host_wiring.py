@@ -67,9 +67,9 @@ def own_places(settings: Settings) -> "Callable[[str], OwnPlace | None]":
 
     Root does not write there, but hands packs over to the host's user.
     """
-    from activities.adapters.git import pack_hand_over
     from activities.adapters.git.bare_repository import Layout
     from activities.adapters.git.base_transfer import identity
+    from activities.adapters.git.user import pack_hand_over
     from activities.base_import import OwnPlace
     from activities.ports.user_repository import HandOver
 

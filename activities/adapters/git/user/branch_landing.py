@@ -9,10 +9,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from activities.adapters.git import base_names, base_transfer, pack_hand_over
+from activities.adapters.git import base_names, base_transfer
 from activities.adapters.git import git_bundle as bundles
 from activities.adapters.git.git_command import Git, Scope
-from activities.adapters.git.user import commit_rewriting, repository_preflight
+from activities.adapters.git.user import commit_rewriting, pack_hand_over, repository_preflight
 from activities.adapters.git.user.branch_push import push
 from activities.adapters.git.user.fast_forward import Person, fast_forward, signing_scope
 from activities.adapters.git.user.file_settings import file_settings, read_excludes, read_rules
@@ -177,7 +177,8 @@ def _explained(found: Found, commit: Commit, objects: Path | None = None) -> Gen
     try:
         yield
     except GitCommandError as error:
-        if "No space left" in error.stderr or (objects is not None and str(objects) in error.stderr):
+        is_receivers = objects is not None and str(objects) in error.stderr
+        if is_receivers or "No space left" in error.stderr:
             raise
         if "ermission denied" in error.stderr:
             raise RepositoryUnreadableError(

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from activities.adapters.git import pack_hand_over
 from activities.adapters.git.git_bundle import parse
 from activities.adapters.git.host_git import GitHostRepository, Seams
+from activities.adapters.git.user import pack_hand_over
 from activities.ports.git_errors import GitCommandError, PartialCloneError, PrerequisiteMissingError
 from activities.ports.host_repository import HistoryImport
 from activities.ports.user_repository import HandOver
