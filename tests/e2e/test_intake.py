@@ -107,7 +107,7 @@ async def test_issues_of_a_label_are_worked_off_once_each_and_one_after_the_othe
         await until(is_there, reason, LONG_PATIENCE, seen=lambda: seen)
 
     await place.run("schedule", "trigger", "tidy")
-    await last("queued", "2 issues queued, 0 were known")
+    await last("queued", "2 new, 0 known before")
     states: list[dict[str, Any]] = []
 
     async def are_done() -> bool:
@@ -122,7 +122,7 @@ async def test_issues_of_a_label_are_worked_off_once_each_and_one_after_the_othe
     assert sessions[0]["started_at"] >= sessions[1]["closed_at"]
 
     await place.run("schedule", "trigger", "tidy")
-    await last("queued", "0 issues queued, 2 were known")
+    await last("queued", "0 new, 2 known before")
     # Nobody followed these sessions, and each has its report.
     reports = place.settings.data_dir / "reports"
     for each in sessions:
