@@ -72,6 +72,8 @@ _WAIT_SECONDS: Final = 0.5
 _LONGEST: Final = 600.0
 _DATABASE: Final = "temporal.db"
 _USED: Final = "temporal.db, without free pages"
+DATABASE: Final = (_DATABASE, _USED)
+"""What sizes are called that are no folder's."""
 
 
 @dataclass

@@ -140,9 +140,12 @@ def blueflame(
 
 
 def ended(
-    command: Sequence[str], variables: Mapping[str, str], cwd: Path = ROOT
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    cwd: Path = ROOT,
+    patience: float = COMMAND_PATIENCE,
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a program to its end.
+    """Run a program to its end, which may take so many seconds.
 
     Raises:
         AssertionError: it did not end; with all that it said.
@@ -157,10 +160,10 @@ def ended(
             text=True,
             errors="replace",
             check=False,
-            timeout=COMMAND_PATIENCE,
+            timeout=patience,
         )
     except subprocess.TimeoutExpired as error:
-        what = f"waited {COMMAND_PATIENCE:.0f} s for the end of: {shlex.join(command)}"
+        what = f"waited {patience:.0f} s for the end of: {shlex.join(command)}"
         raise AssertionError(f"{what}; it said: {error.stdout!r} {error.stderr!r}") from None
 
 

@@ -20,8 +20,9 @@ from activities.adapters.hosting.simulated_hosting.simulated_issues import (
     SimulatedTracker,
 )
 from starter.console.exit_codes import ExitCode
-from tests.e2e.processes import ROOT, blueflame, repository
+from tests.e2e.processes import ROOT, blueflame, children, command_line, kill, repository
 from tests.waiting import LONG_PATIENCE, until
+from workers.server.supervisor import read_state
 from workers.settings import Settings
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -107,7 +108,7 @@ async def test_issues_of_a_label_are_worked_off_once_each_and_one_after_the_othe
         await until(is_there, reason, LONG_PATIENCE, seen=lambda: seen)
 
     await place.run("schedule", "trigger", "tidy")
-    await last("queued", "2 issues queued, 0 were known")
+    await last("queued", "2 new, 0 known before")
     states: list[dict[str, Any]] = []
 
     async def are_done() -> bool:
@@ -122,7 +123,7 @@ async def test_issues_of_a_label_are_worked_off_once_each_and_one_after_the_othe
     assert sessions[0]["started_at"] >= sessions[1]["closed_at"]
 
     await place.run("schedule", "trigger", "tidy")
-    await last("queued", "0 issues queued, 2 were known")
+    await last("queued", "0 new, 2 known before")
     # Nobody followed these sessions, and each has its report.
     reports = place.settings.data_dir / "reports"
     for each in sessions:
@@ -131,9 +132,21 @@ async def test_issues_of_a_label_are_worked_off_once_each_and_one_after_the_othe
         assert "Greet" in file.read_text()
 
 
+def kill_workers(settings: Settings, *roles: str) -> None:
+    """Kill the workers of these roles; what keeps them starts them again."""
+    kept = read_state(settings)
+    assert kept is not None
+    mine = [each for each in children(kept.pid) if {*roles} & {*command_line(each)}]
+    assert len(mine) == len(roles)
+    for each in mine:
+        kill(each)
+
+
 async def test_a_queued_goal_that_failed_is_listed_and_put_back(place: Place) -> None:
     said = await place.started("run", "--queue", "--issue", place.url(3))
     assert "queued as" in said
+    # While they find out which session to start: it is started once all the same.
+    kill_workers(place.settings, "land", "workflows")
     again = await place.started("run", "--queue", "--issue", place.url(3))
     assert "is in the queue, set aside, or worked off already" in again
     states: list[dict[str, Any]] = []
@@ -161,6 +174,8 @@ async def test_a_queued_goal_that_failed_is_listed_and_put_back(place: Place) ->
     refused = await place.run("queue", "remove", second, code=ExitCode.STALE)
     assert "is worked off by session" in refused
     await place.run("stop", second)
+    sessions = json.loads(await place.run("ls", "--json"))["sessions"]
+    assert [each["session"] for each in sessions] == [second, first]
 
 
 async def test_addresses_that_name_no_readable_issue_are_refused_at_once(place: Place) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from starter.console.exit_codes import ExitCode
 from tests.e2e.processes import ROOT, blueflame, ended, environment, kill, repository, until
-from tests.waiting import PATIENCE, shell_until, text_of
+from tests.waiting import LONG_PATIENCE, PATIENCE, shell_until, text_of
 from workers.server.supervisor import read_state
 from workers.settings import Settings
 
@@ -73,7 +73,8 @@ class Nights:
 
     def night(self, *options: str, playbook: Path = GREETING) -> "subprocess.CompletedProcess[str]":
         """Run a whole night."""
-        return ended(self.command(*options, playbook=playbook), self.variables)
+        night = self.command(*options, playbook=playbook)
+        return ended(night, self.variables, patience=LONG_PATIENCE)
 
     def status(self) -> dict[str, object]:
         """Return the session's status, as the night left it."""

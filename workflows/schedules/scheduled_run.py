@@ -36,7 +36,7 @@ class ScheduledRun:
             case SessionMade(request=request):
                 return await self._start(request)
             case IssuesQueued(added=added, known=known):
-                reason = f"{added} issues queued, {known} were known"
+                reason = f"{added} new, {known} known before"
                 return _told(ScheduledOutcome(kind="queued", reason=reason))
             case SessionNotMade(kind="busy") as found:
                 return await _skipped(found)

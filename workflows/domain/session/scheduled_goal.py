@@ -40,11 +40,11 @@ class ScheduledGoal(BaseModel, frozen=True, extra="forbid"):
 
     def with_label(self, label: str) -> Self:
         """Return the goal that stands for all open issues with a label."""
-        return type(self).model_validate({**dict(self), "label": label})
+        return type(self).model_validate(self.model_dump() | {"label": label})
 
     def for_issue(self, issue: str, title: str) -> Self:
         """Return the goal for one issue of the label."""
-        return type(self).model_validate({**dict(self), "issue": issue, "goal": title})
+        return type(self).model_validate(self.model_dump() | {"issue": issue, "goal": title})
 
 
 class SessionMade(BaseModel, frozen=True, extra="forbid"):
