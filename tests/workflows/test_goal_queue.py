@@ -221,6 +221,17 @@ async def test_what_cannot_be_started_is_set_aside_and_the_next_one_begins(queue
     assert (await queue.state()).failed == ()
 
 
+async def test_a_turn_that_is_ended_by_hand_does_not_end_the_queue(queue: Queue) -> None:
+    await queue.add("one", "two")
+    await queue.until_plan("one")
+    turn = queue.theatre.client.get_workflow_handle(turn_id(queue.repository))
+    await turn.terminate("by hand")
+    await queue.until_plan("two")
+    (aside,) = (await queue.state()).failed
+    assert aside.session == queue.started["one"].session
+    assert aside.reason.startswith("its session ended, or is out of sight: ")
+
+
 async def test_a_queue_continues_as_new_with_all_that_it_holds(queue: Queue) -> None:
     await queue.start(goals_per_run=1)
     before = (await queue.handle.describe()).run_id

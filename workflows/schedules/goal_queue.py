@@ -7,7 +7,7 @@ state is the whole queue; there is no file beside it. `policy.intake.queue_rules
 from datetime import timedelta
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, WorkflowAlreadyStartedError
+from temporalio.exceptions import ActivityError, ChildWorkflowError, WorkflowAlreadyStartedError
 
 from workflows.contracts.land_contracts import MAKE_SESSION
 from workflows.domain.session.queued_goal import (
@@ -123,7 +123,10 @@ class GoalQueue:
             return
         self._begun += 1
         self._state = queue_rules.begun(self._state, entry, request.session)
-        outcome = await turn  # Updates change the state meanwhile
+        try:
+            outcome = await turn  # Updates change the state meanwhile
+        except ChildWorkflowError as error:
+            outcome = f"or is out of sight: {error.cause or error}"
         self._state = queue_rules.ended(self._state, outcome, workflow.now())
 
     async def _wait(self, reason: str) -> None:
