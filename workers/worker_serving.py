@@ -26,9 +26,9 @@ from workers.liveness.polling_look import trouble
 from workers.roles import Role
 from workers.server.supervisor import GRACE, READY_LINE
 from workers.settings import Settings
+from workers.telemetry.current_turn import TurnInterceptor
 from workers.telemetry.worker_telemetry import telemetry
 from workers.temporal.connection import connect
-from workers.temporal.current_turn import TurnInterceptor
 from workers.temporal.heartbeats import HeartbeatInterceptor
 from workers.temporal.orphaned_activities import Journal, JournalInterceptor, fail_orphans
 from workers.temporal.temporal_errors import TemporalUnavailableError

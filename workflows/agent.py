@@ -13,9 +13,9 @@ from workflows.agents.conversation import Conversation
 from workflows.agents.running_agent import Ended, RunningAgent
 from workflows.contracts.host_contracts import RUN_TOOLS, Observation, RunTools
 from workflows.domain.agent.agent_values import AgentEnd, AgentOutcome, AgentRequest, AgentState
-from workflows.domain.agent.error_count import Hold
 from workflows.domain.agent.messages import ToolCall, ToolMessage, ToolResult, UserMessage
 from workflows.domain.budget import Grant
+from workflows.domain.error_count import Hold
 from workflows.domain.ids import Tree
 from workflows.domain.session.question import QuestionAsked
 from workflows.errors import INTERNAL_ERRORS

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
-from workflows.domain.agent.error_count import Counted, Hold
 from workflows.domain.budget import (
     AccountClosed,
     Accounts,
@@ -25,6 +24,7 @@ from workflows.domain.budget import (
     LedgerView,
     ProviderFault,
 )
+from workflows.domain.error_count import Counted, Hold
 from workflows.policy.agent import error_windows, model_failures
 from workflows.policy.money import amounts_in_words, grants
 from workflows.policy.text.log_events import log_event

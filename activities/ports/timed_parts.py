@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, Literal
 
-from workflows.domain.timed_part import TimedPart
+from workflows.domain.gate import TimedPart
 
 _MOST: Final = 200
 

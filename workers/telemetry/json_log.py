@@ -20,8 +20,8 @@ from typing import Final
 from temporalio import activity
 
 from activities.text.foreign_json import is_table
+from workers.telemetry.current_turn import current_turn
 from workers.telemetry.traces.trace_ids import span_of, trace_of
-from workers.temporal.current_turn import current_turn
 from workflows.policy.text.log_events import SCHEMA_VERSION
 from workflows.policy.text.secret_patterns import without_secrets
 

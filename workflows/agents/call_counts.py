@@ -14,8 +14,8 @@ from temporalio.exceptions import ApplicationError
 from workflows.agents.running_agent import RunningAgent
 from workflows.contracts.host_contracts import Observation
 from workflows.contracts.model_contracts import ModelAnswered
-from workflows.domain.agent.error_count import CallCount, Counted, Hold
 from workflows.domain.agent.tool_policy import ToolName
+from workflows.domain.error_count import CallCount, Counted, Hold
 from workflows.policy.agent import error_windows
 from workflows.policy.agent.model_failures import first_usable
 from workflows.policy.text.log_events import log_event

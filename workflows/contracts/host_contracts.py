@@ -12,12 +12,11 @@ from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.environment import ProjectEnvironment
-from workflows.domain.gate import GateSpec
+from workflows.domain.gate import GateSpec, TimedPart
 from workflows.domain.ids import Commit, Digest, SessionId, TaskId, Tree
 from workflows.domain.plan import TaskKind
 from workflows.domain.repository import CopiedFile
 from workflows.domain.session.session_config import SETUP_TIMEOUT, HostPattern
-from workflows.domain.timed_part import TimedPart
 from workflows.domain.verdict import Evidence, EvidencePlace
 from workflows.domain.violation import DiffLimits, Violation
 

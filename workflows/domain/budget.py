@@ -6,7 +6,7 @@ from typing import Literal, Self, TypedDict, Unpack
 
 from pydantic import BaseModel, Field
 
-from workflows.domain.agent.error_count import Counted, CountWindow, Hold
+from workflows.domain.error_count import Counted, CountWindow, Hold
 from workflows.domain.evolution import evolve
 from workflows.domain.ids import AgentId
 

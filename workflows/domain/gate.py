@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field
 
 from workflows.domain.evolution import evolve
 from workflows.domain.ids import Digest, Tree
-from workflows.domain.timed_part import TimedPart
 
 NotRun = Literal["spared", "not_concerned"]
 """Why a gate was not asked: a cheaper one had found enough, or the change is none of its."""
@@ -120,6 +119,19 @@ class GateResult(BaseModel, frozen=True, extra="forbid"):
     def evolve(self, **changes: Unpack[_ResultChanges]) -> Self:
         """Return a copy with some fields replaced."""
         return evolve(self, changes)
+
+
+class TimedPart(BaseModel, frozen=True, extra="forbid"):
+    """A part of the work of an activity that runs gates or makes a worktree, for its trace."""
+
+    kind: Literal["gate", "setup"]
+    name: str = Field(max_length=200)
+    """The gate; for set-up `commands`, or `snapshot` if none had to run."""
+    after: timedelta
+    """When it began, counted from the activity's start."""
+    took: timedelta
+    outcome: str = Field(default="", max_length=100)
+    """A gate's result."""
 
 
 class GateReport(BaseModel, frozen=True, extra="forbid"):

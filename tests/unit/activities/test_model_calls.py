@@ -14,9 +14,11 @@ from activities.adapters.models.scripted.scripted_provider import ScriptedProvid
 from activities.message_chain import Conversations
 from activities.model_calls import ModelActivities
 from activities.ports.model_provider import (
+    ModelError,
     ModelProvider,
     ModelReply,
     ModelRequest,
+    ProviderUnavailableError,
     RateLimitedError,
 )
 from workflows.contracts.model_contracts import CallModel, ModelAnswered, PrefixLost
@@ -91,6 +93,41 @@ async def test_what_is_raised_after_sending_is_of_unknown_outcome(failure: Excep
         await call(Raising(failure), MemoryStore())
     assert raised.value.type == FailureType.OUTCOME_UNKNOWN
     assert raised.value.non_retryable
+
+
+@pytest.mark.parametrize(
+    ("failure", "counted"),
+    [
+        (ProviderUnavailableError("away"), 2),
+        (RateLimitedError("slow down", timedelta(seconds=1)), 0),
+    ],
+)
+async def test_an_answer_tells_how_often_the_provider_failed_before(
+    failure: ModelError, counted: int
+) -> None:
+    answering = ScriptedProvider(parse_playbook(PLAYBOOK, "t.yaml"))
+
+    class Recovering:
+        asked = 0
+
+        async def call(self, request: ModelRequest) -> ModelReply:
+            self.asked += 1
+            if self.asked in {1, 2}:
+                raise failure
+            return await answering.call(request)
+
+    activities = ModelActivities(
+        Conversations(MemoryStore(), 0), Recovering(), lambda _provider, _model, _at, _given: FACTS
+    )
+    environment = ActivityEnvironment()
+    for attempt in (1, 2):
+        environment.info = replace(environment.info, attempt=attempt)
+        with pytest.raises(ApplicationError):
+            await environment.run(activities.call, request())
+    environment.info = replace(environment.info, attempt=3)
+    answer = await environment.run(activities.call, request())
+    assert isinstance(answer, ModelAnswered)
+    assert answer.failures == counted
 
 
 async def test_a_cancelled_call_stays_cancelled() -> None:

@@ -13,7 +13,7 @@ from workers.telemetry.traces.span_values import Attribute, Outcome, Span
 from workers.telemetry.traces.trace_ids import digest
 from workflows.contracts.gate_contracts import RUN_GATES
 from workflows.contracts.host_contracts import PREPARE_WORKTREE, RUN_TOOLS
-from workflows.domain.timed_part import TimedPart
+from workflows.domain.gate import TimedPart
 
 
 class _Call(BaseModel, frozen=True, extra="ignore"):

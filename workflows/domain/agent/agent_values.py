@@ -8,12 +8,12 @@ from typing import Self, TypedDict, Unpack
 from pydantic import BaseModel, Field, JsonValue
 
 from workflows.domain.agent.agent_settings import Effort
-from workflows.domain.agent.error_count import Hold
 from workflows.domain.agent.messages import Message
 from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.budget import Bill
 from workflows.domain.environment import ProjectEnvironment
+from workflows.domain.error_count import Hold
 from workflows.domain.evolution import evolve
 from workflows.domain.ids import AgentId, Commit, Digest, SessionId, Tree
 

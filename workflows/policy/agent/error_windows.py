@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from workflows.domain.agent.error_count import CallCount, Counted, CountSample, CountWindow, Hold
+from workflows.domain.error_count import CallCount, Counted, CountSample, CountWindow, Hold
 from workflows.domain.ids import AgentId
 from workflows.errors import FailureType
 from workflows.policy.money.amounts_in_words import counted

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from workflows.domain.agent.error_count import CallCount, Counted, Hold
+from workflows.domain.error_count import CallCount, Counted, Hold
 from workflows.domain.ids import AgentId
 from workflows.errors import FailureType
 from workflows.policy.agent import error_windows as policy
@@ -73,11 +73,12 @@ def test_a_tool_must_fail_to_two_agents(agents: tuple[str, ...], *, is_held: boo
 def test_it_is_held_for_the_window_and_tells_all_who_used_it() -> None:
     windows, _ = after((0, report(50, 0, agent="dev.b.1")), (1, report(50, 40)))
     (window,) = windows
-    assert window.held_until == NOON + timedelta(seconds=1) + WINDOW
+    until = NOON + timedelta(seconds=1) + WINDOW
+    assert window.held_until == until
     assert policy.users_of(window, AgentId("dev.a.1")) == ("w/dev.b.1",)
     late = NOON + WINDOW
-    assert policy.held(windows, report(1, 1), late) == (Hold(subject=P, until=window.held_until),)
-    assert policy.held(windows, report(1, 1), window.held_until) == ()
+    assert policy.held(windows, report(1, 1), late) == (Hold(subject=P, until=until),)
+    assert policy.held(windows, report(1, 1), until) == ()
     assert policy.held(windows, report(1, 1, T), late) == ()
     text = policy.hold_text(window, "s1")
     assert text == (

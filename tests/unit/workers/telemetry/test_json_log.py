@@ -12,9 +12,9 @@ from temporalio import activity
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
+from workers.telemetry.current_turn import TurnInterceptor
 from workers.telemetry.json_log import JsonLines
 from workers.telemetry.traces.trace_ids import span_of, trace_of
-from workers.temporal.current_turn import TurnInterceptor
 from workers.worker_log import write_log_to
 from workflows.contracts.model_contracts import CallModel
 from workflows.policy.text.log_events import log_event
