@@ -200,6 +200,21 @@ async def test_a_key_that_cannot_be_used_is_told(signer: Signer, sign: str, key:
         assert signer.log("%G?") == ["N"]
 
 
+@needs_keys
+async def test_what_was_delivered_unsigned_is_not_made_again_once_the_key_is_there(signer: Signer):
+    await signer.work("one")
+    await signer.land()
+    before = signer.old
+    make_key(signer.home)
+    await signer.work("two")
+    assert isinstance(await signer.land(), Landed)
+    signer.home.run("merge-base", "--is-ancestor", str(before), BRANCH)
+    assert len(signer.log("%H")) == 3
+    allowed = f"gpg.ssh.allowedSignersFile={signer.home.top / 'allowed'}"
+    program = f"gpg.ssh.program={signer.home.top / 'keygen'}"
+    signer.home.run("-c", allowed, "-c", program, "verify-commit", BRANCH)
+
+
 async def test_without_a_setting_in_git_the_commits_are_delivered_as_they_are(signer: Signer):
     (signer.home.top / ".gitconfig").write_text("")
     head = await signer.work("one")
@@ -226,6 +241,14 @@ async def test_no_trailer_is_left_if_none_is_wanted(signer: Signer):
     await signer.work("one")
     assert isinstance(await signer.land(), Landed)
     assert signer.home.run("log", "-1", "--format=%B", BRANCH) == "Add one\n\nWhy."
+
+
+async def test_a_signer_whom_git_does_not_know_gets_the_work_unsigned(signer: Signer):
+    (signer.home.top / ".gitconfig").write_text("[commit]\n gpgsign = true\n")
+    await signer.work("one")
+    outcome = await signer.land()
+    assert isinstance(outcome, Landed)
+    assert "set user.name and user.email" in outcome.notice
 
 
 async def test_a_person_whom_git_does_not_know_is_told(signer: Signer):
