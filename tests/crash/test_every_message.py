@@ -177,10 +177,10 @@ async def every_kind(stage: Stage, receiver: Receiver) -> Told:
     await handle.signal("approve_plan", {"by": "t"})
     await told.until("approval", "question", "failed")
     # Less than the reviewer's first call may cost.
-    await handle.signal("set_budget", {"usd": "0.001", "by": "t"})
+    await handle.signal("set_budget", {"usd": 0.001, "by": "t"})
     await handle.signal("answer", {"id": "asks", "text": "Half up.", "by": "t"})
     await told.until("approval", "question", "failed", "paused")
-    await handle.signal("set_budget", {"usd": "5", "by": "t"})
+    await handle.signal("set_budget", {"usd": 5, "by": "t"})
     # The plan was told a moment ago: the changeset is told when a minute is over.
     await told.until("approval", "question", "failed", "paused", "approval")
     view = await handle.query("state", result_type=SessionView)

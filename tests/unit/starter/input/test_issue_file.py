@@ -46,4 +46,4 @@ async def test_an_issue_is_the_only_goal(tmp_path: Path) -> None:
     issue = tmp_path / "issue.md"
     issue.write_text("Fix it")
     with pytest.raises(CommandError, match="say the goal once"):
-        await make_request(RunOptions(goal="x", issue=issue), {})
+        await make_request(RunOptions(goal="x", issue=str(issue)), {})
