@@ -167,6 +167,7 @@ class ToolActivities:
                     text=ran.result.text,
                     is_error=ran.result.is_error,
                     is_failed=ran.is_failed,
+                    is_broken=ran.is_broken,
                     whole=ran.whole,
                     took=timedelta(seconds=round(self._clock() - began, 3)),
                 ),
@@ -271,6 +272,7 @@ def _with_findings(
         text=text,
         is_error=seen[-1].is_error,
         is_failed=True,
+        is_broken=seen[-1].is_broken,
         whole=seen[-1].whole,
         took=seen[-1].took,
     )

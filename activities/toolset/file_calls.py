@@ -37,6 +37,8 @@ class FileAnswer:
     kind: Literal["text", "error", "judge"]
     text: str
     elapsed: timedelta
+    is_broken: bool = False
+    """The program inside did not answer: the fault is not the request's."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,8 @@ class FileTools:
         if ran.end == "exited" and ran.code == 0 and kind in _KINDS:
             return FileAnswer(kind, text, ran.elapsed)
         said = ran.output[-500:].decode("utf-8", "replace")
-        return FileAnswer("error", f"The file tool: {ending(ran, limits)}. {said}", ran.elapsed)
+        text = f"The file tool: {ending(ran, limits)}. {said}"
+        return FileAnswer("error", text, ran.elapsed, is_broken=True)
 
 
 @functools.cache

@@ -65,6 +65,8 @@ class Observation(BaseModel, frozen=True, extra="forbid"):
     elapsed: timedelta = timedelta()
     is_failed: bool = False
     """An error, or a command of which a part did not exit with 0."""
+    is_broken: bool = False
+    """The tool itself failed: it gave no answer, or a limit or a signal ended the command."""
     folder: str | None = None
     """Where the next command starts, relative to the workspace; None: where it did before."""
 
@@ -174,6 +176,7 @@ class Toolset:
             whole=whole,
             elapsed=ran.elapsed,
             is_failed=has_failed(ran, end.members),
+            is_broken=ran.end != "exited",
             folder=after,
         )
 
@@ -222,7 +225,12 @@ class Toolset:
 
 def _told(call: ToolCall, answer: FileAnswer) -> Observation:
     result = _result(call, without_secrets(harmless(answer.text)), is_error=answer.kind != "text")
-    return Observation(result=result, elapsed=answer.elapsed, is_failed=result.is_error)
+    return Observation(
+        result=result,
+        elapsed=answer.elapsed,
+        is_failed=result.is_error,
+        is_broken=answer.is_broken,
+    )
 
 
 def _refused(call: ToolCall, text: str) -> Observation:

@@ -45,7 +45,7 @@ class CallCounts:
         """Count the calls of a batch."""
         for each in observations:
             if each.name in _TOOLS:  # a model may call anything
-                self._count(error_windows.tool_subject(each.name), 1, int(each.is_error))
+                self._count(error_windows.tool_subject(each.name), 1, int(each.is_broken))
 
     def _count(self, subject: str, calls: int, errors: int) -> None:
         if self._agent.request.auto_pause_percent:

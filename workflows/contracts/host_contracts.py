@@ -139,6 +139,8 @@ class Observation(BaseModel, frozen=True, extra="forbid"):
     is_error: bool = False
     is_failed: bool = False
     """An error, or a command of which a part did not exit with 0."""
+    is_broken: bool = False
+    """The tool itself failed: it gave no answer, or a limit or a signal ended the command."""
     whole: Digest | None = None
     """The whole text in the store, if it was cut."""
     took: timedelta | None = None

@@ -5,10 +5,10 @@ the session's limit is held for as long: agents that used it wait before their n
 another model of their route. Afterwards it is on probation: the first error holds it again, the
 first report without one ends that.
 
-| of a      | counts as an error                                                               |
-|-----------|----------------------------------------------------------------------------------|
-| provider  | no answer, a cut answer, an internal error; not its rate limit and not a refusal |
-| tool      | refused or impossible; only if it happens to at least two agents                 |
+| of a      | counts as an error                                                                |
+|-----------|-----------------------------------------------------------------------------------|
+| provider  | no answer, a cut answer, an internal error; not its rate limit and not a refusal  |
+| tool      | it gave no answer, or a limit ended it; only if it happens to at least two agents |
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -128,6 +128,15 @@ async def test_a_command_failed_if_a_part_of_it_did(call: Call, command: str, is
     assert (await call("bash", command=command)).is_failed is is_failed
 
 
+async def test_what_a_model_asks_wrongly_breaks_no_tool(call: Call):
+    """A tool that fails too often lets agents wait: that must not come of a model's mistakes."""
+    for arguments in ({"path": "not/there"}, {"path": "../outside"}, {"path": "."}):
+        seen = await call("read", **arguments)
+        assert (seen.is_failed, seen.is_broken) == (True, False)
+    assert not (await call("bash", command="exit 1")).is_broken
+    assert (await call("bash", command="sleep 600", timeout_s=1)).is_broken
+
+
 async def test_the_folder_lasts_from_call_to_call_and_variables_do_not(
     toolset: Toolset, tree: Path
 ):
