@@ -58,6 +58,8 @@ def host_name(settings: Settings) -> str:
     if settings.host_name is not None:
         return settings.host_name
     path = settings.host_dir / "name"
+    if not settings.host_dir.is_dir():
+        prepare(settings)  # a host that is started by itself may be the first here
     if not path.exists():
         base = "".join(c if c.isalnum() or c in "._-" else "-" for c in socket.gethostname())[:60]
         # Whole or not at all: on a full disk an empty name would remain.

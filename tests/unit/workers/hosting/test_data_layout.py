@@ -36,6 +36,13 @@ def test_a_host_keeps_its_name(tmp_path: Path) -> None:
     assert data_layout.host_name(first) != data_layout.host_name(second)
 
 
+def test_a_host_that_is_the_first_to_start_makes_the_directory(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "data")
+    name = data_layout.host_name(settings)
+    assert (settings.host_dir / "name").read_text() == name
+    assert stat.S_IMODE(settings.data_dir.stat().st_mode) == 0o700
+
+
 def test_a_given_name_goes_first(tmp_path: Path) -> None:
     assert data_layout.host_name(Settings(data_dir=tmp_path, host_name="h1")) == "h1"
 
