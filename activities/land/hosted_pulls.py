@@ -93,7 +93,9 @@ class PullRequestActivities:
         known = request.pull
         try:
             with _mapped(), mapped():
-                address = await self._address(request.repository, request.remote)
+                address = await address_of(
+                    self._repository, Path(request.repository), request.remote
+                )
                 service = self._hosting.allowed(address)
                 pulls = self._hosting.pulls(service, address.repository)
                 found = await pulls.find(known.branch)
@@ -106,7 +108,7 @@ class PullRequestActivities:
         return PublishedPull(pull=known.evolve(state=shown.state, remarks=remarks))
 
     async def _publish(self, request: PublishPull) -> PublishOutcome:
-        address = await self._address(request.repository, request.remote)
+        address = await address_of(self._repository, Path(request.repository), request.remote)
         service = self._hosting.allowed(address)
         pulls = self._hosting.pulls(service, address.repository)
         wanted = request.pull
@@ -125,7 +127,6 @@ class PullRequestActivities:
             shown = await self._created(pulls, request.session, wanted)
             self._fail_point("after-create")
         shown = await self._as_wanted(pulls, shown, wanted)
-        self._fail_point("after-update")
         return PublishedPull(
             pull=PullRequest(
                 key=wanted.key,
@@ -137,21 +138,6 @@ class PullRequestActivities:
                 pushed=wanted.commit,
             )
         )
-
-    async def _address(self, repository: str, remote: str) -> RemoteAddress:
-        url = await self._repository.remote_url(Path(repository), remote)
-        if url is None:
-            raise HostingRefusedError(
-                f"the repository has no remote {remote!r}: add one with `git remote add`, "
-                "or set 'pull_request.remote'"
-            )
-        address = read_remote(url)
-        if address is None:
-            raise HostingRefusedError(
-                f"remote {remote!r} is on no hosting service that could be told from its "
-                "URL; it is written as https://host/owner/name.git or git@host:owner/name.git"
-            )
-        return address
 
     async def _push(
         self, request: PublishPull, service: HostingService, address: RemoteAddress
@@ -199,10 +185,35 @@ class PullRequestActivities:
         """Update or close what is open; what a person closed or merged stays as it is."""
         if shown.state not in _OPEN:
             return shown
-        if wanted.is_closed:
-            return await pulls.close(shown)
         text = _text(wanted)
-        return await pulls.revise(shown, text) if shown.differs(text) else shown
+        if wanted.is_closed:
+            shown = await pulls.close(shown)
+            self._fail_point("after-close")
+        elif shown.differs(text):
+            shown = await pulls.revise(shown, text)
+            self._fail_point("after-update")
+        return shown
+
+
+async def address_of(repository: UserRepository, path: Path, remote: str) -> RemoteAddress:
+    """Return what a remote of the person's repository names on a hosting service.
+
+    Raises:
+        HostingRefusedError: there is no such remote, or it is on none.
+    """
+    url = await repository.remote_url(path, remote)
+    if url is None:
+        raise HostingRefusedError(
+            f"the repository has no remote {remote!r}: add one with `git remote add`, "
+            "or set 'pull_request.remote'"
+        )
+    address = read_remote(url)
+    if address is None:
+        raise HostingRefusedError(
+            f"remote {remote!r} is on no hosting service that could be told from its "
+            "URL; it is written as https://host/owner/name.git or git@host:owner/name.git"
+        )
+    return address
 
 
 def _is_behind(shown: HostedPull, wanted: WantedPull) -> bool:

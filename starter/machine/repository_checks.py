@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from starter.console.command_errors import CommandError
+from starter.machine.hosting_check import hosting_check
 from starter.machine.machine_checks import Check
 from starter.views.safety_labels import NO_SANDBOX
 from workflows.domain.environment import ProjectEnvironment
@@ -53,6 +54,9 @@ async def repository_checks(
     gates = await _gates(repository, session)
     toolchains = _toolchains(repository, session, settings)
     checks = [looked_at, keys, *toolchains, gates]
+    if not isinstance(configuration, CommandError):
+        hosting = await hosting_check(repository.root, configuration, environment)
+        checks += [hosting] if hosting else []
     if not isinstance(configuration, CommandError) and configuration.session.sandbox == "none":
         origin = configuration.origins["sandbox"]
         said = f"Sandbox {NO_SANDBOX}, by 'sandbox: none' of {origin}"

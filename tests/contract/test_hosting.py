@@ -265,7 +265,7 @@ async def test_a_remote_that_cannot_be_used_is_told(place: Place, url: str, told
     assert "no remote 'origin'" in refused.reason
 
 
-STEPS: Final = ("after-push", "after-create", "after-update")
+STEPS: Final = ("after-push", "after-create")
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -11,6 +11,8 @@ from activities.adapters.git.git_command import Git
 from activities.adapters.git.user.branch_landing import GitUserRepository
 from activities.adapters.git.user.fast_forward import Person
 from activities.adapters.git.user.user_git import find
+from activities.land.hosted_pulls import address_of
+from activities.ports.land.hosting_entries import RemoteAddress
 from activities.ports.user_repository import FastForwardRequest, LandOutcome, RepositoryFacts
 from activities.repository.checkout_copies import read_copies
 from workers.hosting.host_wiring import git_program, person_of
@@ -45,6 +47,15 @@ async def check_copies(root: Path, worktree: WorktreeConfig) -> None:
     is_bare = not (root / ".git").exists()
     async for _ in read_copies(_repository(), root, worktree, is_bare=is_bare):
         pass
+
+
+async def hosted_at(root: Path, remote: str) -> RemoteAddress:
+    """Return what a remote of a repository names on a hosting service.
+
+    Raises:
+        HostingRefusedError: there is no such remote, or it is on none; the message says what to do.
+    """
+    return await address_of(_repository(), root, remote)
 
 
 async def root_of(path: Path) -> Path:

@@ -31,11 +31,26 @@ async def read_token(service: HostingService, environment: Mapping[str, str]) ->
     Raises:
         HostingRefusedError: there is none.
     """
+    _, token = await _found(service, environment)
+    return token
+
+
+async def token_source(service: HostingService, environment: Mapping[str, str]) -> str:
+    """Return where the token of a service comes from: a variable, or `gh` or `glab`.
+
+    Raises:
+        HostingRefusedError: there is none.
+    """
+    source, _ = await _found(service, environment)
+    return source
+
+
+async def _found(service: HostingService, environment: Mapping[str, str]) -> tuple[str, str]:
     for name in service.tokens:
         if token := environment.get(name, "").strip():
-            return _sendable(token, service)
+            return name, _sendable(token, service)
     if token := await _logged_in(service, environment):
-        return _sendable(token, service)
+        return f"`{' '.join(_COMMANDS[service.api][:-1])}`", _sendable(token, service)
     names = " or ".join(service.tokens)
     login = {"github": ", or log in with `gh auth login`", "gitlab": ", or with `glab auth login`"}
     raise HostingRefusedError(

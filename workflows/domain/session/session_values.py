@@ -10,6 +10,7 @@ from workflows.domain.evolution import evolve
 from workflows.domain.ids import ChangesetId, Commit, Digest, SessionId, TaskId
 from workflows.domain.line_comment import MOST_COMMENTS, LineComment
 from workflows.domain.plan import Plan
+from workflows.domain.pull_request import PullState
 from workflows.domain.session.decision import Decision
 from workflows.domain.session.notice import Notice
 from workflows.domain.session.question import Question
@@ -224,12 +225,25 @@ class ChangesetLine(BaseModel, frozen=True, extra="forbid"):
     and omitted if empty: there may be a thousand lines."""
 
 
+class PullLine(BaseModel, frozen=True, extra="forbid"):
+    """One pull request, short."""
+
+    key: str
+    """`session`, or a changeset's id."""
+    number: int
+    url: str
+    state: PullState
+    asked: int = 0
+    """How many red checks and requested changes it has."""
+
+
 class _ViewChanges(TypedDict, total=False):
     tasks: tuple[TaskLine, ...]
     changesets: tuple[ChangesetLine, ...]
     notices: tuple[Notice, ...]
     decisions: tuple[Decision, ...]
     questions: tuple[Question, ...]
+    pulls: tuple[PullLine, ...]
 
 
 class SessionView(BaseModel, frozen=True, extra="forbid"):
@@ -260,6 +274,8 @@ class SessionView(BaseModel, frozen=True, extra="forbid"):
     notices: tuple[Notice, ...]
     questions: tuple[Question, ...] = ()
     """Open questions of agents to the person, the oldest first."""
+    pulls: tuple[PullLine, ...] = ()
+    """The newest 50 pull requests, the lowest of a stack first."""
     unjudged: Literal["ask", "allow"] = "ask"
     """`approvals.unjudged`: whether a rule may approve work that no gate judged."""
     plan_approved_by: str = ""
@@ -297,6 +313,7 @@ class SessionResult(BaseModel, frozen=True, extra="forbid"):
     head: Commit | None
     spent_usd: Decimal
     tasks: tuple[TaskLine, ...]
+    pulls: tuple[PullLine, ...] = ()
     scripted: bool
     is_estimated: bool = False
     plan_approved_by: str = ""

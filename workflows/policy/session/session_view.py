@@ -5,6 +5,7 @@ from workflows.domain.session.decision import Decision
 from workflows.domain.session.session_state import SessionState
 from workflows.domain.session.session_values import (
     ChangesetLine,
+    PullLine,
     SessionOutcome,
     SessionRequest,
     SessionResult,
@@ -18,6 +19,7 @@ from workflows.policy.gates.green_rule import why_less
 from workflows.policy.money.amounts_in_words import money
 
 _SHOWN = 40
+_PULLS = 50
 _NOTICES_KEPT = 10
 _CODE_CHARACTERS = 200
 _LEAST_REASON = 11
@@ -52,6 +54,7 @@ def view(request: SessionRequest, state: SessionState) -> SessionView:
         unjudged=request.config.approvals.unjudged,
         notices=state.notices[-20:],
         questions=open_questions(state),
+        pulls=_pull_lines(state),
         plan_approved_by=state.plan_approved_by,
         decisions=state.decisions,
         decisions_dropped=state.decisions_dropped,
@@ -68,6 +71,7 @@ def result(state: SessionState, outcome: SessionOutcome) -> SessionResult:
         head=state.head,
         spent_usd=state.spent_usd,
         tasks=task_lines(state),
+        pulls=_pull_lines(state),
         scripted=state.ended.scripted,
         is_estimated=state.ended.is_estimated,
         plan_approved_by=state.plan_approved_by,
@@ -90,6 +94,20 @@ def short(view: SessionView) -> SessionView:
         notices=view.notices[-_NOTICES_KEPT:],
         questions=view.questions[:_NOTICES_KEPT],
         decisions=view.decisions[-_SHOWN:],
+        pulls=view.pulls[-_NOTICES_KEPT:],
+    )
+
+
+def _pull_lines(state: SessionState) -> tuple[PullLine, ...]:
+    return tuple(
+        PullLine(
+            key=each.key,
+            number=each.number,
+            url=_cut(each.url, 300),
+            state=each.state,
+            asked=len(each.remarks),
+        )
+        for each in state.pulls[-_PULLS:]
     )
 
 

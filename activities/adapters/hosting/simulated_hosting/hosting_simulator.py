@@ -1,7 +1,7 @@
 """A simulated hosting service over HTTP, in this event loop, with faults on request."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from urllib.parse import parse_qsl
@@ -52,6 +52,7 @@ class SimulatedHosting:
         url: its address; known once it is open.
         token: the only one that is taken.
         log: what was asked, in order.
+        on_served: called with each request that was carried out, before its answer is sent.
     """
 
     def __init__(self, api: Api, port: int = 0, host: str = "127.0.0.1") -> None:
@@ -64,6 +65,7 @@ class SimulatedHosting:
         self.url = ""
         self.token = "simulated-token"  # noqa: S105 (it opens nothing)
         self.log: list[Served] = []
+        self.on_served: Callable[[Served], None] = lambda _: None
 
     def add(self, name: str, bare: Path | None = None) -> SimulatedRepository:
         """Add a repository.
@@ -134,6 +136,7 @@ class SimulatedHosting:
 
         answer = spoilt(fault, carry_out)
         self.log.append(Served(operation, asked.method, asked.path, fault, answer.status))
+        self.on_served(self.log[-1])
         return answer
 
     def _fault(self, operation: Operation) -> Fault | None:

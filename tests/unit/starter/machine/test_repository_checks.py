@@ -8,6 +8,7 @@ from activities.ports.endpoints import ProviderEntry
 from starter.machine.machine_checks import Check
 from starter.machine.repository_checks import absence, repository_checks
 from tests.e2e.processes import repository
+from tests.unit.activities.adapters.git.home import plain_git
 from workers.settings import Settings
 
 ANTHROPIC, OPENAI = {"ANTHROPIC_API_KEY": "a"}, {"OPENAI_API_KEY": "b"}
@@ -170,3 +171,41 @@ async def test_each_toolchain_that_cannot_be_shown_is_missing(tmp_path: Path):
     assert [check.state for check in said] == ["missing", "missing", "missing"]
     assert "gone' cannot be used: No such file or directory. Install it" in said[1].text
     assert all("would be seen with it" in said[at].text for at in (0, 2))
+
+
+HOSTED = "deliver: pull_request\nhosting: {github.com: {repositories: [acme/*]}}\n"
+
+
+@pytest.mark.parametrize(
+    ("url", "token", "words"),
+    [
+        ("", "t0ken", "MISSING no remote 'origin'"),
+        ("/srv/shop.git", "t0ken", "MISSING on no hosting service"),
+        ("git@github.com:other/shop.git", "t0ken", "MISSING repositories: [other/shop]"),
+        ("git@github.com:acme/shop.git", "", "MISSING set GH_TOKEN or GITHUB_TOKEN"),
+        (
+            "git@github.com:acme/shop.git",
+            "t0ken",
+            "ok on github.com (github), remote origin; token: GITHUB_TOKEN (set, not tried)",
+        ),
+    ],
+)
+async def test_what_a_pull_request_needs(
+    tmp_path: Path, url: str, token: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = repository(tmp_path / "r", {"a.txt": "a\n"})
+    if url:
+        plain_git(repo, "remote", "add", "origin", url)
+    own = tmp_path / "own" / "blueflame"
+    own.mkdir(parents=True)
+    (own / "blueflame.yaml").write_text(f"version: 1\n{HOSTED}")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "own"))
+    found = (await checked(repo, {**ANTHROPIC, "GITHUB_TOKEN": token, "PATH": ""}))["hosting"]
+    mark, _, told = words.partition(" ")
+    state = "well" if mark == "ok" else "missing"
+    assert (found.state, told in found.text) == (state, True), found.text
+    assert "t0ken" not in found.text
+
+
+async def test_a_branch_needs_no_hosting_service(tmp_path: Path) -> None:
+    assert "hosting" not in await checked(repository(tmp_path / "r", {"a": "a\n"}), ANTHROPIC)
