@@ -1,5 +1,6 @@
 """A session that proposes its work on a hosting service."""
 
+import asyncio
 from datetime import timedelta
 from functools import partial
 
@@ -8,6 +9,7 @@ import pytest
 from tests.fakes.hosting_world import HostingWorld
 from tests.fakes.world import Hold, World, planned
 from tests.theatre import Theatre, played, states
+from tests.waiting import ends
 from workflows.contracts.hosting_contracts import PublishOutcome, PublishPull, PullRefused
 from workflows.contracts.model_contracts import CallModel
 from workflows.domain.evolution import evolve
@@ -30,6 +32,7 @@ async def test_it_is_a_draft_until_every_task_is_merged(theatre: Theatre):
     result = await played(theatre, world, deliver="pull_request")
     assert result.outcome == "complete"
     assert "https://hosting.example/session" in result.reason
+    assert [(each.number, each.state) for each in result.pulls] == [(1, "open")]
     assert _shown(world) == [("session", True, False), ("session", False, False)]
     last = world.hosting.published[-1]
     assert last.pull.commit == result.head
@@ -186,3 +189,36 @@ async def test_following_ends_with_the_time(theatre: Theatre):
     result = await played(theatre, world, deliver="pull_request", pull_request=short)
     assert result.outcome == "complete"
     assert world.hosting.looked
+
+
+class SlowToClose(HostingWorld):
+    """A service that does not answer when a pull request is to be closed, until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+        self.answer = asyncio.Event()
+
+    async def publish(self, request: PublishPull) -> PublishOutcome:
+        if request.pull.is_closed:
+            self.asked.set()
+            await self.answer.wait()
+        return await super().publish(request)
+
+
+async def test_a_cancellation_while_it_is_closed_ends_the_stopped_session(theatre: Theatre):
+    world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
+    world.on_call = hold = Hold(lambda call: call.agent == "dev.b.1")
+    world.hosting = service = SlowToClose()
+    async with theatre.session(world, deliver="pull_request") as session:
+        await hold.arrived()
+        await session.say("stop")
+        await ends(service.asked.wait(), "the pull request is to be closed")
+        await session.handle.cancel()
+        result = await session.result()
+        notices = (await session.view()).notices
+        service.answer.set()
+    assert result.outcome == "stopped"
+    assert [each.text for each in notices if each.kind is NoticeKind.DELIVERY] == [
+        "the pull requests were not closed in time; look at them yourself"
+    ]

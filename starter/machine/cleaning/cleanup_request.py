@@ -6,7 +6,7 @@ contain their creation time (`workers.hosting.session_cleaning` has the rules).
 
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from pydantic import BaseModel
 from temporalio.client import Client, WorkflowExecution
@@ -148,7 +148,7 @@ async def _found(client: Client, wish: _Wish) -> _Found:
     if wish.only_merged:
         # No person looks at it: a list that lags behind must not end the ledger of an open session.
         return _Found(running, ended)
-    left = _left_behind(running)
+    left = left_behind(running)
     for each in left:
         if not wish.dry_run:
             await client.get_workflow_handle(each).signal("finish")
@@ -198,8 +198,22 @@ def _reports(settings: "Settings", request: CleaningRequest) -> int:
     return len(doomed)
 
 
-def _left_behind(running: "Sequence[WorkflowExecution]") -> frozenset[str]:
-    """Return what outlived terminated sessions, of which nothing else runs."""
+class Running(Protocol):
+    """One running workflow, as the server lists it."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        ...
+
+    @property
+    def workflow_type(self) -> str:
+        """Its class."""
+        ...
+
+
+def left_behind(running: "Sequence[Running]") -> frozenset[str]:
+    """Return the ids of what outlived terminated sessions, of which nothing else runs."""
     beside = {each.id for each in running if each.workflow_type in _LEFT_BEHIND}
     others = {_session(each) for each in running if each.id not in beside}
     return frozenset(
@@ -207,7 +221,7 @@ def _left_behind(running: "Sequence[WorkflowExecution]") -> frozenset[str]:
     )
 
 
-def _session(execution: WorkflowExecution) -> str:
+def _session(execution: Running) -> str:
     return execution.id.removeprefix(_PREFIX).split("/")[0]
 
 

@@ -95,3 +95,18 @@ async def test_a_server_that_no_one_vouches_for_gets_no_token(remote: Remote):
         await remote.push("good")
     assert "good" not in str(caught.value)
     assert remote.server.asked == []
+
+
+@pytest.mark.parametrize("before", [0, 340, 360, 380])
+async def test_a_token_in_a_remotes_long_words_is_replaced_before_they_are_cut(
+    remote: Remote, before: int
+):
+    token = "wq7Yz-plain-looking-token-0123456789"
+    remote.server.tokens = {token}
+    hook = remote.bare / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\necho '{'x' * before}{token} is watched' >&2\nexit 1\n")
+    hook.chmod(0o755)
+    refused = await remote.push(token)
+    assert isinstance(refused, PushRefused)
+    assert not [n for n in range(4, len(token) + 1) if token[:n] in refused.text]
