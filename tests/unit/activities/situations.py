@@ -26,6 +26,7 @@ from activities.worktrees import WorktreeActivities
 from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home
 from workflows.contracts.gate_contracts import RunGates
 from workflows.contracts.host_contracts import (
+    CommitWords,
     FinishOutcome,
     FinishTask,
     ImportBase,
@@ -113,7 +114,9 @@ class Agent:
         self._at, self._folder = done.checkpoint, done.folder
         return tuple(seen.text for seen in done.observations)
 
-    async def submit(self) -> FinishOutcome:
+    async def submit(
+        self, words: CommitWords | None = None, *, keeps_turns: bool = False
+    ) -> FinishOutcome:
         """Hand the work in."""
         request = FinishTask(
             worktree=self._ref,
@@ -124,6 +127,8 @@ class Agent:
             checkpoint=self._at,
             claims=self._claims,
             at=WHEN,
+            words=words,
+            keeps_turns=keeps_turns,
         )
         return await ActivityEnvironment().run(WorktreeActivities(self._host).finish, request)
 
