@@ -80,7 +80,7 @@ def status(session: ShownSession, program: str) -> list[str]:
         *_section("An agent asks you", question_words.lines(session, program)),
         *_section("Tasks", [counts(session.tasks), *work_words.task_lines(session.tasks)]),
         *_section("Changesets", work_words.changeset_lines(session.changesets)),
-        *_section("Pull requests", map(pull_line, session.pulls)),
+        *_section("Pull requests", (f"  {pull_line(each)}" for each in session.pulls)),
         *_section("Waiting for a provider", map(wait_line, session.waits)),
         *_section("Notices", map(notice_line, session.notices)),
         *_section("Decisions", decision_words.latest(session)),
