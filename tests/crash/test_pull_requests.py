@@ -7,11 +7,11 @@ the service answers: there is one pull request, and it is as it would have been.
 import json
 import os
 import signal
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, Literal, get_args
 
 import pytest
 from temporalio.client import WorkflowHandle
@@ -53,7 +53,6 @@ class Proposal:
     handle: Handle
     repository: Path
     bare: Path
-    marked: list[str] = field(default_factory=list[str])
 
     @property
     def pulls(self) -> list[SimulatedPull]:
@@ -65,11 +64,13 @@ class Proposal:
         await self.running.restart(Role.LAND, **self.variables, **more)
 
     async def dies_at(self, point: str) -> None:
-        """Wait until the worker has died at a fail point, for which it was started."""
+        """Start the worker again so that it dies at a fail point, and wait until it has."""
+        await self.restart(BLUEFLAME_FAIL_POINT=point)
         await self.running.actors[Role.LAND].died()
-        self.marked.append(point)
 
-    async def killed_during(self, operation: Operation, meanwhile: Any = None) -> None:
+    async def killed_during(
+        self, operation: Operation, meanwhile: Awaitable[object] | None = None
+    ) -> None:
         """Kill the worker when the service has carried out a request and not answered yet."""
         land = self.running.actors[Role.LAND]
 
@@ -82,7 +83,6 @@ class Proposal:
         if meanwhile is not None:
             await meanwhile
         await land.died()
-        self.marked.append(operation)
 
     async def seen(self) -> SessionView:
         """Return what the session shows."""
@@ -109,16 +109,13 @@ class Proposal:
         return play.git(self.bare, "rev-parse", f"refs/heads/{branch}")
 
 
-async def begin(
-    running: Stage, service: SimulatedHosting, name: str, point: str = "", **config: Any
-) -> Proposal:
+async def begin(running: Stage, service: SimulatedHosting, name: str, **config: Any) -> Proposal:
     """Start a session on a repository whose remote is on the service.
 
     Args:
         running: server and workers.
         service: the hosting service.
         name: of the repository.
-        point: where the worker of role `land` is to die.
         config: of the session.
     """
     repository = play.make_repository(running.folder / name)
@@ -131,8 +128,7 @@ async def begin(
     known = json.dumps({host: entry.model_dump(mode="json")})
     variables = {"BLUEFLAME_HOSTING": known, VARIABLE: service.token}
     there = service.add(f"acme/{name}", bare)
-    more = {"BLUEFLAME_FAIL_POINT": point} if point else {}
-    await running.restart(Role.LAND, **variables, **more)
+    await running.restart(Role.LAND, **variables)
     handle = await play.start(running.client, repository, deliver="pull_request", **config)
     return Proposal(running, service, variables, there, handle, repository, bare)
 
@@ -166,18 +162,23 @@ def waiting(task: str) -> Playbook:
 
 
 @pytest.mark.crash
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("last", ["change", "after-update"])
 @pytest.mark.parametrize("api", APIS)
-async def test_kills_at_each_step_leave_one_pull_request(tmp_path: Path, api: Api):
+async def test_kills_at_each_step_leave_one_pull_request(
+    tmp_path: Path, api: Api, last: Literal["change", "after-update"]
+):
     book = play.playbook(STACK, turns=1)
     async with SimulatedHosting(api) as service, stage(tmp_path, book) as running:
         shop = await begin(running, service, "shop")
         await shop.killed_during("find")
-        for point in ("after-push", "after-create"):
-            await shop.restart(BLUEFLAME_FAIL_POINT=point)
-            await shop.dies_at(point)
-        await shop.killed_during("change", shop.restart())
-        await shop.restart(BLUEFLAME_FAIL_POINT="after-update")
+        await shop.dies_at("after-push")
+        await shop.dies_at("after-create")
+        if last == "change":
+            await shop.killed_during(last, shop.restart())
+        else:
+            await shop.dies_at(last)
+        await shop.restart()
         result = await shop.ended()
     assert result.outcome == "complete", result.reason
     assert [(each.number, each.state) for each in shop.pulls] == [(1, "open")]
@@ -190,20 +191,23 @@ async def test_kills_at_each_step_leave_one_pull_request(tmp_path: Path, api: Ap
 
 
 @pytest.mark.crash
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("last", ["change", "after-close"])
 @pytest.mark.parametrize("api", APIS)
-async def test_kills_while_it_is_created_updated_and_closed_leave_it_closed(
-    tmp_path: Path, api: Api
+async def test_kills_while_it_is_created_and_closed_leave_it_closed(
+    tmp_path: Path, api: Api, last: Literal["change", "after-close"]
 ):
     async with SimulatedHosting(api) as service, stage(tmp_path, waiting("top")) as running:
         shop = await begin(running, service, "shop")
         await shop.killed_during("create")
-        await shop.restart()
-        service_has = lambda: [each.state for each in shop.pulls] == ["open"]  # noqa: E731
-        await until(service_has, "the pull request is open", LONG_PATIENCE, lambda: shop.pulls)
+        await shop.restart(**({} if last == "change" else {"BLUEFLAME_FAIL_POINT": last}))
         await until_published(shop)
-        await shop.handle.signal("stop", {"by": "somebody"})
-        await shop.killed_during("change")
+        stopping = shop.handle.signal("stop", {"by": "somebody"})
+        if last == "change":
+            await shop.killed_during(last, stopping)
+        else:
+            await stopping
+            await shop.running.actors[Role.LAND].died()
         await shop.restart()
         result = await shop.ended()
     assert result.outcome == "stopped"
