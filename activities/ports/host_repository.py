@@ -12,11 +12,11 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field
 
-from activities.ports.merge_values import MergeOutcome, MergePart, Rebase, Rebased
+from activities.ports.merge_values import MergeOutcome, MergePart, PastSubject, Rebase, Rebased
 from activities.ports.user_repository import AttributeRules
 from workflows.domain.ids import Commit, SessionId, TaskId, Tree
 from workflows.policy.review.diff_rules import AddedLines, ChangedFile
@@ -112,14 +112,6 @@ class TaskCommit(BaseModel, frozen=True, extra="forbid"):
     message: str
     trailers: tuple[tuple[str, str], ...] = ()
     when: datetime
-
-
-class PastSubject(NamedTuple):
-    """A commit of a history."""
-
-    subject: str
-    session: str
-    """The session that made it; empty: a person."""
 
 
 class WorktreePlace(BaseModel, frozen=True, extra="forbid"):

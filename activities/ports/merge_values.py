@@ -1,7 +1,7 @@
 """What the host's repository is asked to merge or to move, and what comes of it."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel
 
@@ -61,3 +61,11 @@ class Rebased(BaseModel, frozen=True, extra="forbid"):
     """Where the two sides conflict."""
     messages: tuple[str, ...] = ()
     """One for each of these paths: what both sides did, and the resulting content."""
+
+
+class PastSubject(NamedTuple):
+    """A commit of a history."""
+
+    subject: str
+    session: str
+    """The session that made it; empty: a person."""

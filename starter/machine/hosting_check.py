@@ -31,18 +31,11 @@ async def hosting_check(
     """
     if configuration.session.deliver != "pull_request":
         return None
-    from activities.adapters.hosting.hosting_services import HostingServices
-    from activities.adapters.hosting.hosting_tokens import token_source
     from activities.ports.land.hosting_port import HostingError
-    from workers.local.person_repository import hosted_at
+    from workers.local.hosted_repository import describe
 
-    remote = configuration.session.pull_request.remote
-    hosting = HostingServices(configuration.hosting, environment)
+    remote, entries = configuration.session.pull_request.remote, configuration.hosting
     try:
-        address = await hosted_at(root, remote)
-        service = hosting.allowed(address)
-        source = await token_source(service, environment)
+        return Check("hosting", "well", await describe(root, remote, entries, environment))
     except HostingError as error:
         return Check("hosting", "missing", str(error))
-    text = f"{address.repository} on {service.host} ({service.api}), remote {remote}; token: "
-    return Check("hosting", "well", f"{text}{source} (set, not tried)")

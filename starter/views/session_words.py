@@ -19,7 +19,6 @@ from workflows.domain.session.notice import Notice, NoticeKind
 from workflows.domain.session.session_config import SessionConfig
 from workflows.domain.session.session_values import (
     ChangesetLine,
-    PullLine,
     SessionPhase,
     SessionRequest,
     TaskLine,
@@ -80,7 +79,7 @@ def status(session: ShownSession, program: str) -> list[str]:
         *_section("An agent asks you", question_words.lines(session, program)),
         *_section("Tasks", [counts(session.tasks), *work_words.task_lines(session.tasks)]),
         *_section("Changesets", work_words.changeset_lines(session.changesets)),
-        *_section("Pull requests", (f"  {pull_line(each)}" for each in session.pulls)),
+        *_section("Pull requests", (f"  {work_words.pull_line(each)}" for each in session.pulls)),
         *_section("Waiting for a provider", map(wait_line, session.waits)),
         *_section("Notices", map(notice_line, session.notices)),
         *_section("Decisions", decision_words.latest(session)),
@@ -103,13 +102,6 @@ def header(session: ShownSession) -> list[str]:
     if session.scripted:
         facts["Models"] = SCRIPTED
     return [f"{name:<11}{text}" for name, text in facts.items()]
-
-
-def pull_line(pull: PullLine) -> str:
-    """Return a pull request as one line: number, state, what it is asked for, address."""
-    of = "" if pull.key == "session" else f"  {shown(pull.key)}"
-    asked = f", {pull.asked} asked for" if pull.asked else ""
-    return f"#{pull.number} {pull.state}{asked}{of}  {shown(pull.url)}"
 
 
 def spent(session: ShownSession) -> str:
@@ -282,7 +274,7 @@ def ending(session: ShownSession, program: str) -> list[str]:
         lines.append(f"Branch     {shown(session.branch)} in {shown(session.repository)}")
         lines.append(f"           git log -p HEAD..{shown(session.branch)}")
     for number, pull in enumerate(session.pulls[-_JUDGED:]):
-        lines.append(f"{'' if number else 'Proposed':<11}{pull_line(pull)}")
+        lines.append(f"{'' if number else 'Proposed':<11}{work_words.pull_line(pull)}")
     if session.branch and session.outcome == "complete":
         at = f"--repo {shlex.quote(shown(session.repository))}"
         lines.append(f"           {program} fast-forward {session.session} {at}")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from starter.console.terminal import one_line, shown
-from workflows.domain.session.session_values import ChangesetLine, TaskLine
+from workflows.domain.session.session_values import ChangesetLine, PullLine, TaskLine
 
 _WIDEST: Final = 32
 """The most characters of a column: a longer name shifts only its own line."""
@@ -93,3 +93,10 @@ def _pinned(changeset: ChangesetLine) -> str:
 
 def _column(texts: Iterable[str]) -> int:
     return max((len(text) for text in texts if len(text) <= _WIDEST), default=0)
+
+
+def pull_line(pull: PullLine) -> str:
+    """Return a pull request as one line: number, state, what it is asked for, address."""
+    of = "" if pull.key == "session" else f"  {shown(pull.key)}"
+    asked = f", {pull.asked} asked for" if pull.asked else ""
+    return f"#{pull.number} {pull.state}{asked}{of}  {shown(pull.url)}"

@@ -42,13 +42,12 @@ from activities.ports.host_repository import (
     Collected,
     Finding,
     HistoryImport,
-    PastSubject,
     RecordedTurns,
     TaskCommit,
     Waiting,
     WorktreePlace,
 )
-from activities.ports.merge_values import MergeOutcome, MergePart, Rebase, Rebased
+from activities.ports.merge_values import MergeOutcome, MergePart, PastSubject, Rebase, Rebased
 from activities.ports.user_repository import AttributeRules
 from workflows.domain.ids import Commit, SessionId, TaskId, Tree
 from workflows.policy.review.diff_rules import AddedLines, ChangedFile

@@ -57,8 +57,7 @@ def notice(
     state: SessionState, kind: NoticeKind, subject: str, text: str, at: datetime
 ) -> SessionState:
     """Return the state with one more notice."""
-    more = notice_grouping.add(state.notices, kind, subject, text, at)
-    return state.evolve(notices=more)
+    return state.evolve(notices=notice_grouping.add(state.notices, kind, subject, text, at))
 
 
 def baseline(state: SessionState, report: GateReport, at: datetime) -> SessionState:
@@ -262,10 +261,8 @@ def merge_result(state: SessionState, result: MergeResult, at: datetime) -> Sess
     """Take up the result of the merge queue."""
     for item in result.items:
         state = _merge_item(state, item, at)
-    if result.delivery_refused:
-        state = notice(state, NoticeKind.DELIVERY, "", result.delivery_refused, at)
-    if result.delivery_notice:
-        state = notice(state, NoticeKind.DELIVERY, "", result.delivery_notice, at)
+    for text in filter(None, (result.delivery_refused, result.delivery_notice)):
+        state = notice(state, NoticeKind.DELIVERY, "", text, at)
     return state.evolve(
         landed={**state.landed, **result.landed},
         head=result.head,
