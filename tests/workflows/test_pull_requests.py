@@ -7,12 +7,14 @@ from functools import partial
 import pytest
 
 from tests.fakes.hosting_world import HostingWorld
-from tests.fakes.world import Hold, World, planned
+from tests.fakes.world import Hold, World, name_of, planned
 from tests.theatre import Theatre, played, states
 from tests.waiting import ends
 from workflows.contracts.hosting_contracts import PublishOutcome, PublishPull, PullRefused
+from workflows.contracts.land_contracts import DeliverBranch, Delivered, DeliveryOutcome
 from workflows.contracts.model_contracts import CallModel
 from workflows.domain.evolution import evolve
+from workflows.domain.ids import Commit
 from workflows.domain.pull_request import PullRequest, PullState, Remark
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import PullRequestConfig
@@ -114,6 +116,36 @@ async def test_a_stack_has_one_for_each_changeset_on_the_one_below(theatre: Thea
     assert (below.title, above.title) == ("Task a", "Task b")
     assert above.commit == result.head != below.commit
     assert not below.is_draft
+
+
+def _twin(commit: Commit) -> Commit:
+    return Commit(name_of(f"signed {commit}"))
+
+
+class Signing(World):
+    """A person's repository whose branch holds signed twins of the session's commits."""
+
+    async def deliver(self, request: DeliverBranch) -> DeliveryOutcome:
+        delivered = await super().deliver(request)
+        assert isinstance(delivered, Delivered)
+        twins = {each: _twin(each) for each in (*request.heads, request.new)}
+        notice = "one commit has no signature" if len(self.delivered) == 1 else ""
+        return evolve(delivered, {"commits": twins, "notice": notice})
+
+
+async def test_where_the_branch_is_rewritten_its_own_commits_are_proposed(theatre: Theatre):
+    world = Signing(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
+    stack = PullRequestConfig(per="changeset")
+    async with theatre.session(world, deliver="pull_request", pull_request=stack) as session:
+        result = await session.result()
+        notices = (await session.view()).notices
+    first, second = world.delivered
+    assert (first.old, first.source, first.since) == (None, None, name_of("base"))
+    assert (second.old, second.source) == (_twin(first.new), first.new)
+    proposed = {each.pull.key: each.pull.commit for each in world.hosting.published}
+    assert proposed == {"a": _twin(first.new), "b": _twin(second.new)}
+    assert result.head == second.new
+    assert "one commit has no signature" in [each.text for each in notices]
 
 
 def _tells(words: str, seen: SessionView) -> bool:
