@@ -7,6 +7,7 @@ import pytest
 from activities.adapters.models.scripted.playbook import Playbook
 from tests.crash import kills, play
 from tests.crash.stage import stage
+from tests.waiting import LONG_PATIENCE, ends
 from workers.roles import Role
 from workflows.domain.session.session_config import Approvals, Pacing
 
@@ -73,3 +74,26 @@ async def test_a_power_cut_while_the_plan_waits_costs_nothing(tmp_path: Path):
         course = await kills.run(running, "cut", kills.cut_while_the_plan_waits, approvals=ask)
     assert kills.judge(calm, course) == kills.Judged()
     assert course.asks == calm.asks
+
+
+@pytest.mark.e2e
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_a_death_after_the_fast_forward_moves_the_branch_once(tmp_path: Path):
+    """A bare repository: no checkout shows the branch that the session starts from."""
+    async with stage(tmp_path, play.playbook({"left": ()}, turns=1)) as running:
+        origin = play.make_repository(tmp_path / "origin")
+        bare = tmp_path / "bare.git"
+        play.git(tmp_path, "clone", "-q", "--bare", str(origin), str(bare))
+        play.git(bare, "config", "core.logAllRefUpdates", "always")
+        await running.restart(Role.LAND, BLUEFLAME_FAIL_POINT="after-forward")
+        handle = await play.start(running.client, bare, deliver="fast_forward")
+        await running.actors[Role.LAND].died()
+        await running.restart(Role.LAND)
+        result = await ends(handle.result(), "the session ends", LONG_PATIENCE)
+    assert result.outcome == "complete"
+    assert "branch 'main' was fast-forwarded" in result.reason
+    tips = [play.git(bare, "rev-parse", each) for each in ("main", str(result.branch))]
+    assert tips == [result.head, result.head]
+    moves = play.git(bare, "reflog", "--format=%gs", "main").splitlines()
+    assert moves.count("blueflame: fast-forward") == 1

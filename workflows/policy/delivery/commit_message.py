@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from workflows.policy.delivery.pull_text import unlinked
+from workflows.policy.text.secret_patterns import without_secrets
 
 _SUBJECT: Final = 100
 _SUMMARY: Final = 2_000
@@ -26,7 +27,8 @@ def task_message(subject: str, summary: str, criteria: Sequence[str]) -> str:
     """
     parts = [shortened(subject)]
     if summary.strip():
-        parts.append("\n".join(_wrapped(unlinked(summary.strip()[:_SUMMARY]).splitlines())))
+        told = unlinked(without_secrets(summary.strip())[:_SUMMARY])
+        parts.append("\n".join(_wrapped(told.splitlines())))
     if criteria:
         told = [unlinked(" ".join(each.split())[:_CRITERION]) for each in criteria[:_CRITERIA]]
         lines = _wrapped((f"- {each}" for each in told), "  ")

@@ -41,3 +41,8 @@ def test_long_lines_are_broken_and_blocks_are_not() -> None:
     lines = task_message("Add x", f"{'word ' * 40}\n{code}", ()).splitlines()
     assert max(len(line) for line in lines if line != code.rstrip()) <= 72
     assert code.rstrip() in lines
+
+
+def test_a_summary_that_repeats_a_key_does_not_bring_it_into_the_history() -> None:
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    assert key[:12] not in task_message("Add x", f"I found {key} in the log.", ())
