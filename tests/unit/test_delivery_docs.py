@@ -87,3 +87,7 @@ async def test_the_check_of_doctor(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     keys = {"ANTHROPIC_API_KEY": "a", "GITHUB_TOKEN": "t0ken", "PATH": ""}
     checks = await repository_checks(repo, keys, Settings(data_dir=tmp_path / "data"))
     assert stands(line(next(each for each in checks if each.name == "hosting")))
+
+
+def test_what_rework_prints() -> None:
+    assert stands("\n".join(session_words.told("rework pull request session", SESSION)))
