@@ -1,5 +1,7 @@
 """Commands that tell a session as a whole: `report`, `history`, and all of it: `export`."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,13 +37,8 @@ async def report(
     from starter.reports.report_files import write_report
 
     sessions, found = await one_session(session, json=json)
-    try:
+    with _written("report", output):
         path = await write_report(sessions, found, read_settings(), output)
-    except OSError as error:
-        raise CommandError(
-            f"the report cannot be written ({error.strerror or error}: "
-            f"{str(output or error.filename)!r}); name another file with --output"
-        ) from error
     if json:
         return json_output.write_object(session=found, path=str(path.absolute()))
     write([f"Report     {path}"])
@@ -72,17 +69,23 @@ async def export(
     sessions, found = await one_session(session, json=json)
     settings = read_settings()
     path = (output or Path(f"{found}.zip")).absolute()
-    try:
+    with _written("archive", path):
         await write_archive(sessions, await connected(settings), found, settings, path)
-    except OSError as error:
-        raise CommandError(
-            f"the archive cannot be written ({error.strerror or error}: {str(path)!r}); name "
-            "another file with --output"
-        ) from error
     if json:
         return json_output.write_object(session=found, path=str(path))
     write([f"Archive    {shown(str(path))}"])
     return ExitCode.COMPLETE
+
+
+@contextmanager
+def _written(what: str, path: Path | None) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(
+            f"the {what} cannot be written ({error.strerror or error}: "
+            f"{str(path or error.filename)!r}); name another file with --output"
+        ) from error
 
 
 @command
