@@ -114,9 +114,10 @@ async def twins(git: Git, scope: Scope, source: Range, landed: Commit) -> Commit
     pairs = [(source.tip, landed)]
     while pairs:
         mine, theirs = pairs.pop()
-        if found.get(mine) == theirs or mine == theirs:
-            continue
         a, b = one.get(mine), other.get(theirs)
+        is_below = mine == theirs and a is None
+        if is_below or found.get(mine) == theirs:
+            continue
         if mine in found or a is None or b is None or (a.tree, a.at) != (b.tree, b.at):
             return None
         if len(a.parents) != len(b.parents):

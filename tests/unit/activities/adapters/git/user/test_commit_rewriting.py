@@ -200,6 +200,21 @@ async def test_a_key_that_cannot_be_used_is_told(signer: Signer, sign: str, key:
         assert signer.log("%G?") == ["N"]
 
 
+@needs_keys
+async def test_what_was_delivered_unsigned_is_not_made_again_once_the_key_is_there(signer: Signer):
+    await signer.work("one")
+    await signer.land()
+    before = signer.old
+    make_key(signer.home)
+    await signer.work("two")
+    assert isinstance(await signer.land(), Landed)
+    signer.home.run("merge-base", "--is-ancestor", str(before), BRANCH)
+    assert len(signer.log("%H")) == 3
+    allowed = f"gpg.ssh.allowedSignersFile={signer.home.top / 'allowed'}"
+    program = f"gpg.ssh.program={signer.home.top / 'keygen'}"
+    signer.home.run("-c", allowed, "-c", program, "verify-commit", BRANCH)
+
+
 async def test_without_a_setting_in_git_the_commits_are_delivered_as_they_are(signer: Signer):
     (signer.home.top / ".gitconfig").write_text("")
     head = await signer.work("one")
