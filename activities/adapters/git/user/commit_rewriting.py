@@ -170,8 +170,8 @@ class Rewriting:
         try:
             try:
                 found = await self._rewritten(request.commits, source, known)
-            except UnsignedError as error:
-                if request.commits.sign == "always":
+            except (UnsignedError, UnknownPersonError) as error:
+                if request.commits.sign == "always" or not self._is_signed:
                     raise
                 self._is_signed = False
                 found = await self._rewritten(request.commits, source, known)

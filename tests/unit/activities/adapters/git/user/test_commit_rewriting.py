@@ -243,6 +243,14 @@ async def test_no_trailer_is_left_if_none_is_wanted(signer: Signer):
     assert signer.home.run("log", "-1", "--format=%B", BRANCH) == "Add one\n\nWhy."
 
 
+async def test_a_signer_whom_git_does_not_know_gets_the_work_unsigned(signer: Signer):
+    (signer.home.top / ".gitconfig").write_text("[commit]\n gpgsign = true\n")
+    await signer.work("one")
+    outcome = await signer.land()
+    assert isinstance(outcome, Landed)
+    assert "set user.name and user.email" in outcome.notice
+
+
 async def test_a_person_whom_git_does_not_know_is_told(signer: Signer):
     (signer.home.top / ".gitconfig").write_text("")
     signer.commits = CommitsConfig(author="me", sign="never")
