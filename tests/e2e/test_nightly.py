@@ -102,7 +102,12 @@ def check_two_nights_with_a_kill(nights: Nights, log: Path) -> None:
             stdout=out,
             stderr=subprocess.STDOUT,
         )
-        until(lambda: "started session" in text_of(log), "a session", seen=lambda: text_of(log))
+        until(
+            lambda: "started session" in text_of(log),
+            "a session",
+            LONG_PATIENCE,
+            seen=lambda: text_of(log),
+        )
         supervisor = read_state(nights.settings)
         kill(first.pid)
         first.wait()
