@@ -24,12 +24,12 @@ EntryArgument = Annotated[
 async def list_(*, json: JsonOption = False) -> ExitCode:
     """List what each repository's queue works off, and what waits. Needs a worker."""
     from starter.console import json_output
-    from starter.views import queue_words
+    from starter.views import session_list
 
     found = await (await goal_queues()).list()
     if json:
         return json_output.write_object(queues=found)
-    write(queue_words.queues(found))
+    write(session_list.queues(found))
     return ExitCode.COMPLETE
 
 
@@ -38,10 +38,10 @@ async def list_(*, json: JsonOption = False) -> ExitCode:
 async def remove(entry: EntryArgument) -> ExitCode:
     """Take a goal out that waits or was set aside."""
     refuse_inside("queue remove")
-    from starter.views import queue_words
+    from starter.views import session_list
 
     removed = await (await goal_queues()).remove(entry)
-    write([f"removed {queue_words.entry(removed)}"])
+    write([f"removed {session_list.entry(removed)}"])
     return ExitCode.COMPLETE
 
 
@@ -52,8 +52,8 @@ async def requeue(
     ],
 ) -> ExitCode:
     """Put a goal that was set aside at the end of its queue again."""
-    from starter.views import queue_words
+    from starter.views import session_list
 
     again = await (await goal_queues()).requeue(entry)
-    write([f"queued again: {queue_words.entry(again)}"])
+    write([f"queued again: {session_list.entry(again)}"])
     return ExitCode.COMPLETE

@@ -54,13 +54,13 @@ async def ls(
 
 async def _set_aside(*, json: bool) -> ExitCode:
     from starter.console import json_output
-    from starter.views import queue_words
+    from starter.views import session_list
 
     found = await (await goal_queues()).list()
     if json:
         aside = {each.repository: each.state.failed for each in found}
         return json_output.write_object(failed=aside)
-    write(queue_words.failed(found))
+    write(session_list.failed(found))
     return ExitCode.COMPLETE
 
 

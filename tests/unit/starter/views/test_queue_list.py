@@ -1,8 +1,8 @@
-"""`queue_words`: what a queue works off, what waits and why, and what it has set aside."""
+"""`session_list`: what a queue works off, what waits and why, and what it has set aside."""
 
 from datetime import UTC, datetime
 
-from starter.views.queue_words import failed, queues
+from starter.views.session_list import failed, queues
 from workflows.domain.ids import SessionId
 from workflows.domain.session.queued_goal import QueuedGoal, QueueState, SetAside, ShownQueue
 from workflows.domain.session.scheduled_goal import ScheduledGoal
