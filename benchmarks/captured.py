@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import httpx2
 from pydantic import SecretStr
+from temporalio.testing import ActivityEnvironment
 
 from activities.adapters.blob_store import MemoryStore
 from activities.adapters.models.anthropic import AnthropicProvider
@@ -121,7 +122,7 @@ class Captured:
                 messages=pending,
                 max_output_tokens=16_000,
             )
-            answered = await self._activities.call(call)
+            answered = await ActivityEnvironment().run(self._activities.call, call)
             assert isinstance(answered, ModelAnswered)
             head, pending = answered.head, _results(answered, is_steered=turn == turns - 1)
         await self._transport.aclose()

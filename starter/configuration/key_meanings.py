@@ -188,7 +188,7 @@ MEANINGS: Final = {
     "auto_pause_percent": "above this share of errors of a provider or a tool in five minutes, the "
     "agents that use it [wait](monitoring.md#errors-that-pause-agents); `0` switches that off",
     "notifications.tell": "which [messages](notifications.md) you get: `approval`, `question`, "
-    "`paused`, `failed`, `done`. The whole section is allowed only in your own file",
+    "`paused`, `failed`, `done`, `schedule`. The whole section is allowed only in your own file",
     "notifications.targets": "where messages go: a name for each address, in Apprise's notation "
     "([targets](notifications.md#targets))",
     "notifications.webhooks": "places that get a signed JSON body: a name for each "

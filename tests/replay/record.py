@@ -39,27 +39,34 @@ FINGERPRINTS: Final = Path(__file__).with_name("fingerprints.json")
 _EARLY: Final = "--dynamic-config-value=limit.historyCount.suggestContinueAsNew=40"
 
 
-async def record() -> None:
-    """Play every scenario and write the histories of all its workflows."""
-    shutil.rmtree(HISTORIES, ignore_errors=True)
+async def record(only: str = "") -> None:
+    """Play every scenario, or the one of a name, and write the histories of all its workflows."""
+    shutil.rmtree(HISTORIES / only, ignore_errors=True)
     seen: set[tuple[str, ...]] = set()
+    early = scenarios.continued
     async with server() as client:
         for scenario in scenarios.SCENARIOS:
-            await _record(client, scenario, seen)
-    async with server(_EARLY) as client:
-        await _record(client, scenarios.continued, seen)
+            if only in {"", _name(scenario)}:
+                await _record(client, scenario, seen)
+    if only in {"", _name(early)}:
+        async with server(_EARLY) as client:
+            await _record(client, early, seen)
+
+
+def _name(scenario: scenarios.Scenario) -> str:
+    return getattr(scenario, "__name__", "scenario")
 
 
 async def _record(client: Client, scenario: scenarios.Scenario, seen: set[tuple[str, ...]]) -> None:
     theatre = Theatre(client)
     async with serving(theatre):
         session = await scenario(theatre)
-    name = getattr(scenario, "__name__", "scenario")
+    name = _name(scenario)
     folder = HISTORIES / name
     folder.mkdir(parents=True)
     query = (
         f"WorkflowId = '{session}' OR WorkflowId STARTS_WITH '{session}/' "
-        "OR WorkflowType = 'ScheduledRun' OR WorkflowType = 'RepositoryTurn'"
+        "OR WorkflowType IN ('ScheduledRun', 'RepositoryTurn', 'GoalQueue')"
     )
     found = [each async for each in client.list_workflows(query)]
     for each in sorted(found, key=lambda one: (one.id, one.start_time)):
@@ -166,8 +173,12 @@ def main(arguments: Sequence[str]) -> int:
         action="store_true",
         help="for a change that is gated, or that the recorded histories do not notice",
     )
-    if not parser.parse_args(arguments).fingerprints_only:
-        asyncio.run(record())
+    parser.add_argument(
+        "--only", default="", metavar="SCENARIO", help="record one; keep the others"
+    )
+    wanted = parser.parse_args(arguments)
+    if not wanted.fingerprints_only:
+        asyncio.run(record(wanted.only))
     write_fingerprints()
     return 0
 

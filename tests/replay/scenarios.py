@@ -6,6 +6,7 @@ that never ends well, every signal, a stop, and continue-as-new of session, ledg
 
 import contextlib
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -21,9 +22,11 @@ from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role
 from workflows.domain.gate import GateSpec
 from workflows.domain.session.notification import NotificationKind
+from workflows.domain.session.queued_goal import Enqueue, QueuedGoal, QueueRequest, QueueState
 from workflows.domain.session.scheduled_goal import ScheduledGoal, SessionMade
 from workflows.domain.session.session_config import Approvals, Pacing
 from workflows.domain.session.session_values import SessionView
+from workflows.schedules.repository_turn import queue_id, turn_id
 
 Scenario = Callable[[Theatre], Awaitable[str]]
 """Plays a session to its end and returns its workflow id."""
@@ -187,6 +190,34 @@ async def scheduled(theatre: Theatre) -> str:
     await theatre.client.execute_workflow(
         "ScheduledRun", goal, id="schedule/nightly", task_queue=queues.WORKFLOWS
     )
+    turn = theatre.client.get_workflow_handle(turn_id(wanted.repository))
+    await ends(turn.result(), "the session ends")
+    return wanted.workflow_id
+
+
+async def queued(theatre: Theatre) -> str:
+    """A queue works off a goal, and the session's report is written."""
+    world, wanted = World(planned({"id": "a"})), request()
+    world.scheduled = SessionMade(request=wanted)
+    name = queue_id(wanted.repository)
+    theatre.worlds |= {name.partition("/")[2]: world, wanted.session: world}
+    queue = await theatre.client.start_workflow(
+        "GoalQueue",
+        QueueRequest(repository=wanted.repository),
+        id=name,
+        task_queue=queues.WORKFLOWS,
+    )
+    goal = ScheduledGoal(name="queue", goal=wanted.goal, repository=wanted.repository)
+    entry = QueuedGoal(id="0123456789", key="0123456789", goal=goal, added_at=datetime.now(UTC))
+    await queue.execute_update("enqueue", Enqueue(entries=(entry,)))
+
+    async def is_done() -> bool:
+        return bool((await queue.query("state", result_type=QueueState)).done)
+
+    await until(is_done, "the goal is worked off")
+    report = theatre.client.get_workflow_handle(f"{wanted.workflow_id}/report")
+    await ends(report.result(), "the report is written")
+    await queue.terminate("recorded")
     return wanted.workflow_id
 
 
@@ -201,6 +232,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     told,
     proposed,
     scheduled,
+    queued,
 )
 """On the server as it is."""
 

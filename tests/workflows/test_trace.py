@@ -39,6 +39,8 @@ async def traced(theatre: Theatre, world: World) -> tuple[SessionResult, Trace, 
         await reader.look()
         result = await session.result()
         name = session.handle.id
+        report = theatre.client.get_workflow_handle(f"{name}/report")
+        await ends(report.result(), "the report is written")
         activities = 0
         query = f'WorkflowId = "{name}" OR WorkflowId STARTS_WITH "{name}/"'
         async for run in theatre.client.list_workflows(query):

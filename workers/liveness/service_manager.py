@@ -9,6 +9,8 @@ import socket
 from collections.abc import Mapping
 from typing import Final
 
+from workflows.policy.text.log_events import log_event
+
 READY: Final = "READY=1"
 ALIVE: Final = "WATCHDOG=1"
 """To be sent more often than the unit's `WatchdogSec`."""
@@ -36,4 +38,4 @@ def notify(environment: Mapping[str, str], *lines: str) -> None:
         try:
             to_manager.sendto("\n".join(lines).encode(), place)
         except OSError as error:
-            _log.warning("the service manager at %r does not hear %r: %s", address, lines, error)
+            log_event(_log, "service_manager_deaf", address=address, lines=lines, reason=error)

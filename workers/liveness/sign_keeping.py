@@ -18,6 +18,7 @@ from workers.liveness.service_manager import notify
 from workers.liveness.sign_of_life import Sign, read_sign, sign_file, why_not_well, write_sign
 from workers.roles import Role
 from workers.settings import Settings
+from workflows.policy.text.log_events import log_event
 
 _log = logging.getLogger(__name__)
 
@@ -113,7 +114,7 @@ def _write(files: Iterable[Path], sign: Sign) -> None:
             write_sign(file, sign)
         except OSError as error:
             # It then counts as hanging; but its work may go on.
-            _log.warning("sign of life %r not written: %s", str(file), error)
+            log_event(_log, "sign_not_written", file=file, reason=error)
 
 
 def _remove(files: Iterable[Path]) -> None:

@@ -13,6 +13,7 @@ from temporalio.exceptions import ActivityError, WorkflowAlreadyStartedError
 
 from workflows.contracts.land_contracts import WRITE_REPORT, WriteReport
 from workflows.domain.ids import SessionId
+from workflows.policy.text.log_events import log_event
 
 _FOLLOWERS_FIRST: Final = timedelta(seconds=5)
 """Whoever follows a session writes its report at once."""
@@ -50,4 +51,4 @@ async def start_report(session: SessionId) -> None:
             parent_close_policy=workflow.ParentClosePolicy.ABANDON,
         )
     except WorkflowAlreadyStartedError:
-        workflow.logger.info("the session was reset; its report is being written already")
+        log_event(workflow.logger, "report_begun")

@@ -112,6 +112,12 @@ EVENTS: Final = (
         "A report came after the session's end.",
     ),
     LogEvent(
+        "report_begun",
+        "info",
+        "the session was reset; its report is being written already",
+        "A reset session found the workflow of its report running.",
+    ),
+    LogEvent(
         "notifier_kept",
         "info",
         "the session was reset; it keeps its notifier",
@@ -216,6 +222,18 @@ EVENTS: Final = (
         "warning",
         "the code of build %(build)r is not kept: %(reason)s",
         "Its sessions cannot go on after an upgrade.",
+    ),
+    LogEvent(
+        "service_manager_deaf",
+        "warning",
+        "the service manager at %(address)r does not hear %(lines)s: %(reason)s",
+        "systemd was not told that a process is ready, alive or ending.",
+    ),
+    LogEvent(
+        "sign_not_written",
+        "warning",
+        "sign of life %(file)r not written: %(reason)s",
+        "A worker could not show that it is alive, so it will count as hanging.",
     ),
     LogEvent(
         "process_restarts",
