@@ -224,4 +224,5 @@ async def move(client: Client, workflow: str, build: str) -> None:
 
 async def _describe(client: Client) -> DescribeWorkerDeploymentResponse:
     request = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=NAME)
-    return await client.workflow_service.describe_worker_deployment(request)
+    # The server limits how often a deployment may be asked for, by whoever asks.
+    return await client.workflow_service.describe_worker_deployment(request, retry=True)
