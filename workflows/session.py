@@ -100,7 +100,7 @@ class SessionWorkflow:
                 await self._prepare()
                 await self._plan()
             ended = await self._work()
-            self._state, outcome, reason = await fast_forwarded(self._request, self._state, ended)
+            self._state, outcome, reason = await fast_forwarded(request, lambda: self._state, ended)
             self._end(reason)
         except _Stopped:
             outcome = "stopped"

@@ -6,8 +6,10 @@
 | ends as complete, and it is not safe | stays; a notice says why, and what to type            |
 | ends otherwise                       | stays: the work that is missing may belong to it      |
 
-It is the last step, so nothing else changes the state while it waits.
+What a person does while it waits is kept: the state is read again afterwards.
 """
+
+from collections.abc import Callable
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError
@@ -26,20 +28,20 @@ _NO_BRANCH = (
 
 
 async def fast_forwarded(
-    request: SessionRequest, state: SessionState, ended: tuple[SessionOutcome, str]
+    request: SessionRequest, current: Callable[[], SessionState], ended: tuple[SessionOutcome, str]
 ) -> tuple[SessionState, SessionOutcome, str]:
     """Move the person's branch if the session is to.
 
     Args:
         request: what started the session.
-        state: its state.
+        current: returns its state.
         ended: its outcome and the reason.
 
     Returns:
         The state, which has a notice if the branch stays; the outcome, which is never changed; and
         the reason, which names the branch that was moved.
     """
-    outcome, reason = ended
+    (outcome, reason), state = ended, current()
     is_due = request.config.deliver == "fast_forward" and outcome == "complete"
     if not is_due or state.prepared is None or state.delivered is None:
         return state, outcome, reason
@@ -56,9 +58,9 @@ async def fast_forwarded(
         )
         refusal = await _refusal(move)
     if not refusal:
-        return state, outcome, f"{reason}; branch {base.branch!r} was fast-forwarded"
+        return current(), outcome, f"{reason}; branch {base.branch!r} was fast-forwarded"
     kind, about = NoticeKind.DELIVERY, "fast-forward"
-    state = wave_outcomes.notice(state, kind, about, refusal, workflow.now())
+    state = wave_outcomes.notice(current(), kind, about, refusal, workflow.now())
     return state, outcome, reason
 
 
