@@ -68,7 +68,9 @@ _Decisions = Annotated[
 _Playbook = Annotated[
     Path | None, typer.Option(help="Run a scripted model from this file, at no cost.")
 ]
-_Detach = Annotated[bool, typer.Option("--detach", help="Leave `up` in the background; return.")]
+_Detach = Annotated[
+    bool, typer.Option("--detach", help="Leave `up` running in the background, and return.")
+]
 _Wait = Annotated[
     bool,
     typer.Option("--wait", help="Without a terminal: keep waiting when a decision is needed."),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 async def backup(
     path: Annotated[Path, typer.Argument(help="The file to write; it must not exist.")],
 ) -> ExitCode:
-    """Write histories, work and code of all sessions to one file, also while sessions run."""
+    """Back up histories, work and code of all sessions to one file, even while they run."""
     import asyncio
 
     from workers.backups.backup_writing import write_backup
@@ -41,7 +41,7 @@ async def backup(
 async def restore(
     path: Annotated[Path, typer.Argument(help="A file that `backup` wrote.")],
 ) -> ExitCode:
-    """Make the data directory, which must be empty, from a backup."""
+    """Restore a backup into the data directory, which must be empty."""
     import asyncio
 
     from starter.console.program_name import program

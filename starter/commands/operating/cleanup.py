@@ -31,7 +31,7 @@ async def cleanup(
     merged: Annotated[
         bool,
         typer.Option(
-            "--merged", help="Only sessions whose work is proven merged, as happens once a day."
+            "--merged", help="Only sessions whose work is proven merged, like the daily clean-up."
         ),
     ] = False,
     older_than: Annotated[

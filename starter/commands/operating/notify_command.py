@@ -25,7 +25,7 @@ async def notify(
     ] = False,
     json: JsonOption = False,
 ) -> ExitCode:
-    """List the targets of messages, or send a test message to each."""
+    """List where notifications go, or send a test message to each target."""
     from activities.ports.land.notification_port import NotificationSettingsError
     from starter.console import json_output
     from workers.own_file import read_notifications

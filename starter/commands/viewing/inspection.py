@@ -93,7 +93,7 @@ async def watch(
     ] = False,
     plain: Annotated[
         bool,
-        typer.Option("--plain", help="On a terminal: lines and questions instead of full screen."),
+        typer.Option("--plain", help="On a terminal: print lines and ask questions instead."),
     ] = False,
     json: LinesOption = False,
 ) -> ExitCode:
@@ -216,7 +216,7 @@ async def trace(
     task: Annotated[
         str | None,
         typer.Argument(
-            metavar="[TASK]", help="Task id or agent name whose turns to show. Default: count them."
+            metavar="[TASK]", help="Task or agent whose turns to show. Default: only count them."
         ),
     ] = None,
     *,

@@ -119,8 +119,8 @@ async def _reason_against(
 def _left_alone(request: FastForwardRequest, places: list[Path]) -> Refused:
     there = shlex.quote(str(places[0]))
     text = (
-        f"{request.branch!r} is checked out in {str(places[0])!r}, and no checkout is changed "
-        f"unasked; move it with `git -C {there} merge --ff-only {request.new}`"
+        f"{request.branch!r} is checked out in {str(places[0])!r}, and Blue Flame changes no "
+        f"checkout unless you ask; move it with `git -C {there} merge --ff-only {request.new}`"
     )
     if request.moves_checkout:
         names = ", ".join(str(place) for place in places)
