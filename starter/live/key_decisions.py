@@ -165,7 +165,7 @@ def _rewind(task: str, by: str) -> Prompt:
     def decide(said: str) -> Decided:
         place, _, notes = said.strip().partition(" ")
         if (read := _PLACE.fullmatch(place)) is None:
-            raise CommandError(f"{shown(place)!r} is no turn: write 3, or 1:3 for attempt 1")
+            raise CommandError(f"{shown(place)!r} is not a turn: write 3, or 1:3 for attempt 1")
         attempt = int(read["attempt"]) if read["attempt"] else None
         turn, notes = int(read["turn"]), _cut(notes)
         return "rewind_task", RewindTask(id=task, turn=turn, attempt=attempt, notes=notes, by=by)

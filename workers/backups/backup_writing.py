@@ -152,8 +152,8 @@ def add_file(archive: tarfile.TarFile, data_dir: Path, name: PurePosixPath) -> N
         is_passing = any(part.startswith("tmp_") for part in name.parts)
         if "objects" in name.parts and name.is_relative_to(REPOSITORIES) and not is_passing:
             raise BackupError(
-                f"{str(name)!r} was packed anew while the backup was written, so the backup would "
-                "not be whole; write it again"
+                f"{str(name)!r} was repacked while the backup was written, so the backup would be "
+                "incomplete; run `backup` again"
             ) from None
 
 

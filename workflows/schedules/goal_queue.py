@@ -106,7 +106,7 @@ class GoalQueue:
                 self._state = queue_rules.set_aside(self._state, entry, reason, now)
             case IssuesQueued():
                 now = workflow.now()
-                text = "a label is no goal: `schedule add --issues` puts its issues into the queue"
+                text = "a label is not a goal: `schedule add --issues` queues its issues"
                 self._state = queue_rules.set_aside(self._state, entry, text, now)
 
     async def _play(self, entry: QueuedGoal, request: SessionRequest) -> None:

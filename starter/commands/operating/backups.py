@@ -28,11 +28,11 @@ async def backup(
     lines = [
         f"Backup     {shown(str(path))} ({size_mb:.1f} MB)",
         f"As of      {manifest.at:%Y-%m-%d %H:%M:%S} UTC",
-        "what happens later, paid model calls included, may happen again after a restore",
+        "after a restore, later work may be repeated, including paid model calls",
     ]
     if manifest.key_ids:
         named = ", ".join(manifest.key_ids)
-        lines.append(f"Keys       not in it; keep BLUEFLAME_PAYLOAD_KEYS with {named}")
+        lines.append(f"Keys       not in the backup; keep {named} of BLUEFLAME_PAYLOAD_KEYS")
     write(lines)
     return ExitCode.COMPLETE
 
@@ -52,8 +52,8 @@ async def restore(
     lines = [
         f"Restored   {shown(str(settings.data_dir))}",
         f"As of      {manifest.at:%Y-%m-%d %H:%M:%S} UTC",
-        "first end the workers of the original: both would do the same work",
-        f"then open sessions go on with `{program()} up --detach`",
+        "first stop the original's workers; otherwise both would do the same work",
+        f"then `{program()} up --detach` continues the open sessions",
     ]
     write(lines)
     return ExitCode.COMPLETE

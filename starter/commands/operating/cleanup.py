@@ -82,7 +82,7 @@ def lines(cleaned: "Cleaned") -> "Iterator[str]":
     yield f"  histories     {cleaned.histories:>6}"
     yield f"  logs          {cleaned.logs:>6}  {_size(cleaned.log_bytes)}"
     yield f"  reports       {cleaned.reports:>6}"
-    yield f"in all {_size(cleaned.size_bytes)}; of {cleaned.open_sessions} open sessions nothing"
+    yield f"in total {_size(cleaned.size_bytes)}; of {cleaned.open_sessions} open sessions nothing"
     if cleaned.dry_run:
         yield from (f"stays: {name}: {reason}" for name, reason in cleaned.kept.items())
     for name in host.busy:

@@ -188,7 +188,7 @@ async def _no_task(sessions: "Sessions", session: "SessionId", name: str) -> Com
             ExitCode.UNAVAILABLE,
         )
     return CommandError(
-        f"task {name!r} does not exist in session {session!r}; there are: {', '.join(known)}"
+        f"task {name!r} does not exist in session {session!r}; its tasks: {', '.join(known)}"
     )
 
 
@@ -206,7 +206,7 @@ def _chosen(view: "ShownSession", wanted: str | None) -> "ChangesetLine":
     if len(names) != 1 or names[0] not in known:
         listed = ", ".join(sorted(known)) or "none yet"
         said = f"changeset {wanted!r} does not exist" if wanted else "name one changeset"
-        raise CommandError(f"{said}; there are: {listed}")
+        raise CommandError(f"{said}; the session has: {listed}")
     return known[names[0]]
 
 

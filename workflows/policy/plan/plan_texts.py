@@ -53,7 +53,7 @@ def _task_faults(task: Task) -> Iterator[tuple[Place, str, str]]:
 
 def _fault(text: str, *, one_line: bool, needed: bool) -> str | None:
     if needed and all(c in SHOWING_NOTHING for c in text):
-        return "it is empty: say it in words"
+        return "it is empty: write some text"
     if one_line and _BREAKS.search(text):
         return "it is more than one line: write one"
     if all(part.isprintable() for part in _BREAKS.split(text)):

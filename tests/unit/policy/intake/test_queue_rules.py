@@ -94,7 +94,7 @@ Rule = Callable[[QueueState, str], queue_rules.Changed]
         (
             queue_rules.removed,
             queue_rules.begun(waiting(A), A, SESSION),
-            "is worked off by session 's1'; `stop` ends that",
+            "is the goal of open session 's1'; `stop` ends that session",
         ),
     ],
 )

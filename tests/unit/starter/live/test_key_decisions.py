@@ -79,7 +79,7 @@ def test_a_rewind_names_a_turn_and_perhaps_an_attempt(
 @pytest.mark.parametrize("typed", ["back", "0", "1:", "-1", "1.5", "9" * 7])
 def test_what_names_no_turn_is_not_sent(typed: str) -> None:
     asked = prompt("rewind", ONE, Selected(task="task a"), "me")
-    with pytest.raises(CommandError, match="is no turn: write 3, or 1:3 for attempt 1"):
+    with pytest.raises(CommandError, match="is not a turn: write 3, or 1:3 for attempt 1"):
         asked.decide(typed)
 
 

@@ -130,7 +130,7 @@ async def test_a_turn_that_is_none_is_asked_for_again_and_what_follows_is_told()
         await pilot.press("down", "b")
         await sees(app, pilot, "Rewind task a to which turn?")
         await pilot.press(*"soon", "enter")
-        await sees(app, pilot, "'soon' is no turn: write 3")
+        await sees(app, pilot, "'soon' is not a turn: write 3")
         assert source.sent == []
         await pilot.press("u", *"no", "enter")
         await sees(app, pilot, "revert task: task 'revert-a' takes back task 'a'")
