@@ -51,9 +51,7 @@ async def test_a_rewound_task_goes_on_from_that_turn_and_counts_as_an_attempt(
     async with theatre.session(world) as playing:
         await hold.arrived()
         none = await decided(playing, "rewind_task", id="a", turn=9)
-        assert (
-            "attempt 1 of task 'a' has no checkpoint of turn 9; it has those of turns 1" in none
-        )
+        assert "attempt 1 of task 'a' has no checkpoint of turn 9; it has those of turns 1" in none
         assert "no attempt 2" in await decided(playing, "rewind_task", id="a", turn=1, attempt=2)
         for _ in range(2):  # sent again, it has one effect
             await decided(playing, "rewind_task", "once", id="a", turn=2, notes="shorter")

@@ -1,6 +1,6 @@
 """A backup and a clean-up of one data directory never run at the same time.
 
-A clean-up packs repositories anew, and removes what a backup has listed but not copied yet.
+A clean-up repacks repositories, and removes what a backup has listed but not copied yet.
 """
 
 import contextlib

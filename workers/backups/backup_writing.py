@@ -143,7 +143,7 @@ def add_file(archive: tarfile.TarFile, data_dir: Path, name: PurePosixPath) -> N
     """Add a file, unless it has gone since it was listed; links are not followed, and not added.
 
     Raises:
-        BackupError: it held objects of a repository, which git has packed anew since then, as the
+        BackupError: it held objects of a repository, which git has repacked since then, as the
             clean-up of another machine or a person may have it do.
     """
     try:

@@ -97,7 +97,7 @@ class GoalQueue:
         """Start the session of a goal and wait for its end, or wait until it may start."""
         match await _made(entry):
             case SessionMade(request=request):
-                if entry in self._state.waiting:  # else it was removed meanwhile
+                if entry in self._state.waiting:  # else it was removed during the wait
                     await self._play(entry, request)
             case SessionNotMade(kind="busy", reason=reason):
                 await self._wait(reason)
@@ -124,7 +124,7 @@ class GoalQueue:
         self._begun += 1
         self._state = queue_rules.begun(self._state, entry, request.session)
         try:
-            outcome = await turn  # Updates change the state meanwhile
+            outcome = await turn  # Updates change the state during the wait
         except ChildWorkflowError as error:
             outcome = f"or is out of sight: {error.cause or error}"
         self._state = queue_rules.ended(self._state, outcome, workflow.now())

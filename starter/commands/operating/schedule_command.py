@@ -117,7 +117,7 @@ async def trigger(name: NameArgument) -> ExitCode:
     """Fire a schedule now, unless its session is open."""
     refuse_inside("schedule trigger")
     await (await _schedules()).trigger(name)
-    write([f"schedule {name} fires; `schedule list` shows what became of it"])
+    write([f"schedule {name} fires; `schedule list` shows the result"])
     return ExitCode.COMPLETE
 
 

@@ -5,7 +5,7 @@ moved with it by `git merge --ff-only`, after a trial on a copy of the index sho
 the user is in the way. Ignored files count as the user's. Hooks do not run. The user's filters do,
 as with a pull, because without them the checkout would be wrong.
 
-If nobody asked at this moment (`deliver: fast_forward`), no checkout moves: someone may be working
+If no one asked at this moment (`deliver: fast_forward`), no checkout moves: someone may be working
 in it, and even a clean one would change behind their back. Such a branch stays where it is.
 """
 

@@ -220,7 +220,7 @@ async def test_comments_on_lines_of_the_diff_go_with_the_decision() -> None:
         await pilot.press("d")
         await sees(app, pilot, "+zwei")
         await pilot.press("c")
-        await sees(app, pilot, "choose a line of the new file")
+        await sees(app, pilot, "select a line of the new file")
         await pilot.press(*["down"] * 7, "c")
         await sees(app, pilot, "Comment on this line:")
         await pilot.press(*"in English", "enter")

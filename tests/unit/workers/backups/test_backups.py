@@ -127,7 +127,7 @@ def test_objects_that_move_while_they_are_copied_make_no_backup(
 def test_a_backup_and_a_clean_up_wait_for_each_other(tmp_path: Path) -> None:
     source = directory(tmp_path)
     with alone(source.data_dir):
-        with pytest.raises(DataInUseError, match="runs already"):
+        with pytest.raises(DataInUseError, match="is already running"):
             write_backup(source, tmp_path / "b.tar")
         assert [path.name for path in tmp_path.iterdir()] == ["data"]
     write_backup(source, tmp_path / "b.tar")
