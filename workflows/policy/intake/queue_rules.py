@@ -92,7 +92,7 @@ def ended(state: QueueState, outcome: str, now: datetime) -> QueueState:
     idle = state.evolve(current=None, session=None)
     if outcome == "complete":
         return idle.evolve(done=(*state.done, entry.key)[-MOST_DONE:])
-    return set_aside(idle, entry, f"its session ended, {outcome}", now, state.session)
+    return set_aside(idle, entry, f"its session ended as {outcome}", now, state.session)
 
 
 def set_aside(
