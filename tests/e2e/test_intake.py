@@ -167,7 +167,7 @@ async def test_a_queued_goal_that_failed_is_listed_and_put_back(place: Place) ->
         return first in await place.run("ls", "--failed")
 
     await until(is_aside, "it is set aside", LONG_PATIENCE)
-    assert "its session ended, stopped" in await place.run("ls", "--failed")
+    assert "its session ended as stopped" in await place.run("ls", "--failed")
     assert "queued again" in await place.run("requeue", first[-8:])
     second = await session()
     assert second != first

@@ -1,4 +1,4 @@
-"""A repository's queue: works off its goals one after the other, and sets aside what failed.
+"""A repository's queue: one session after the other for its goals; goals that fail are set aside.
 
 A session that another schedule or a person started has the repository first: the queue waits. Its
 state is the whole queue; there is no file beside it. `policy.intake.queue_rules` has the rules.

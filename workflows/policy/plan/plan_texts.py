@@ -1,8 +1,7 @@
 """Whether a plan's text can be shown as it is to the person who approves it.
 
-Pure. Any language and script is allowed. Refused are characters without a look of their own:
-controls, characters that change the direction of writing, invisible ones that could hide words.
-characters, characters that turn the direction of writing, invisible ones that could hide words.
+Pure. Any language and script is allowed. Refused are characters that show nothing themselves:
+controls, characters that change the direction of writing, and invisible ones that could hide words.
 """
 
 import re
