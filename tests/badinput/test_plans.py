@@ -244,6 +244,7 @@ def _to_the_person(tasks: Any) -> str:
     return notice.text
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("way", [_to_the_planner, _to_the_person])
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_plan_is_refused_in_one_message(case: str, way: Callable[[JsonValue], str]):
@@ -256,6 +257,7 @@ def test_a_plan_is_refused_in_one_message(case: str, way: Callable[[JsonValue], 
     assert line.isprintable()
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("case", TAKEN)
 def test_a_plan_that_only_looks_odd_is_taken(case: str):
     """Field report R56."""

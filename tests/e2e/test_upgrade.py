@@ -95,6 +95,7 @@ def _is_listed(client: Client, build: str) -> Callable[[], Awaitable[bool]]:
     return is_listed
 
 
+@pytest.mark.slow
 async def test_a_session_ends_on_its_own_build_while_another_is_current(
     client: Client, tmp_path: Path
 ) -> None:

@@ -121,9 +121,9 @@ async def _events(session: "SessionId", *, json: bool) -> ExitCode:
     from starter.machine.engine import connected
     from starter.machine.own_settings import read_settings
     from starter.views import event_words
-    from workers.telemetry.event_list import read_events
+    from workers.telemetry.event_list import list_events, read_histories
 
-    listed = await read_events(await connected(read_settings()), session)
+    listed = list_events(await read_histories(await connected(read_settings()), session))
     if not listed:
         raise CommandError(f"there is no session {session!r}; `ls` lists them")
     if json:
