@@ -259,7 +259,7 @@ def _read_only(top: Path) -> Path:
         (_a_file, "/file' is not a folder"),
         (_below_a_file, "/file' is not a folder"),
         (_a_link_to_a_file, "/link' is not a folder"),
-        (_below_a_closed_folder, "cannot be looked at (Permission denied)"),
+        (_below_a_closed_folder, "cannot be accessed (Permission denied)"),
         (_below_a_read_only_folder, "cannot be written (Permission denied: "),
         (_read_only, "cannot be written (Permission denied: "),
     ],

@@ -75,7 +75,7 @@ REFUSED: dict[str, tuple[JsonValue, str, str]] = {
     "overlap by case in a group": (
         _pair({"group": "g", "claims": ["SRC/x"]}, {"group": "g", "claims": ["src/X"]}),
         "'a' and 'b' of group 'g'",
-        "part their claims",
+        "separate the claims",
     ),
     "groups that wait for each other": (
         [task("a", group="g"), task("b", depends_on=["a"]), task("c", group="g", depends_on=["b"])],
@@ -150,11 +150,11 @@ REFUSED: dict[str, tuple[JsonValue, str, str]] = {
     "a blank criterion": (
         [task(acceptance_criteria=["x", " \n\t"])],
         "task 'a', acceptance criterion 2",
-        "say it in words",
+        "write some text",
     ),
     "an empty title": ([task(title=" ")], "tasks[0].title", "at least 1 character"),
-    "a title of zero widths": ([task(title="\u200b\u200d")], "task 'a', title", "say it in words"),
-    "a title of fillers": ([task(title="\u3164\u2800")], "task 'a', title", "say it in words"),
+    "a title of zero widths": ([task(title="\u200b\u200d")], "task 'a', title", "write some text"),
+    "a title of fillers": ([task(title="\u3164\u2800")], "task 'a', title", "write some text"),
     "a title of two lines": ([task(title="a\nGate: ok")], "more than one line", "write one"),
     "a title with an escape": ([task(title="\x1b[2Jx")], "title: it holds U+001B", "leave it out"),
     "a title with a bell": ([task(title="x\x07y")], "title: it holds U+0007", "leave it out"),

@@ -159,9 +159,9 @@ async def test_goals_are_worked_off_one_after_the_other_and_what_failed_waits_fo
     await queue.until_plan("second")
     (aside,) = (await queue.state()).failed
     assert aside.session == queue.started["first"].session
-    assert aside.reason == "its session ended, stopped"
+    assert aside.reason == "its session ended as stopped"
 
-    with pytest.raises(CommandError, match="is worked off by session"):
+    with pytest.raises(CommandError, match="is the goal of open session"):
         await queue.queues.remove(queue.started["second"].session)
     again = await queue.queues.requeue(aside.session or "")
     assert again.goal.goal == "first"

@@ -134,7 +134,7 @@ async def test_a_session_tells_each_kind_of_need_once_with_the_command_that_answ
         ),
         (
             "done",
-            ["the session ended, stopped: stopped by a person"],
+            ["the session ended as stopped: stopped by a person"],
             ["blueflame report SESSION"],
         ),
     ]

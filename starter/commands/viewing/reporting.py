@@ -93,11 +93,11 @@ async def history(
     session: SessionArgument = None,
     *,
     events: Annotated[
-        bool, typer.Option("--events", help="List the events of all of Temporal's histories.")
+        bool, typer.Option("--events", help="List every event of the session's Temporal histories.")
     ] = False,
     json: JsonOption = False,
 ) -> ExitCode:
-    """Tell a session as a story: what happened, who decided what, when and why."""
+    """Tell a session's story: what happened, who decided what, when and why."""
     from starter.console import json_output
     from starter.reports import story_words
     from starter.reports.report_facts import gather
