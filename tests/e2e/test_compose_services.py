@@ -116,9 +116,11 @@ class Container:
         return ran.returncode, ran.stdout + ran.stderr
 
     def metrics(self) -> str:
-        """Return the address where the worker says that it serves them."""
+        """Return what the worker serves at the address that it says."""
         said = (self.folder / "said").read_text()
-        return said.partition("metrics at ")[2].splitlines()[0]
+        address = said.partition("metrics at ")[2].splitlines()[0]
+        with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+            return answer.read().decode()
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -132,8 +134,8 @@ def test_a_workers_service_is_healthy_until_it_ends(
         with container.running() as process:
             seen = lambda: (container.check(), text_of(container.folder / "said"))  # noqa: E731
             until_blocking(lambda: container.check()[0] == 0, "it is healthy", seen=seen)
-            with urllib.request.urlopen(container.metrics(), timeout=PATIENCE) as answer:
-                assert b"blueflame_" in answer.read()
+            # An idle worker has none until Temporal's SDK tells its first ones.
+            until_blocking(lambda: "blueflame_" in container.metrics(), "it serves metrics")
             process.terminate()
             assert process.wait(PATIENCE) == 0
             code, said = container.check()
@@ -190,8 +192,8 @@ def test_prometheus_is_healthy_until_it_ends(tmp_path: Path) -> None:
         )
         try:
             until_blocking(lambda: checked(place, port) == 0, "it is healthy")
-            rules = json.loads(get(f"http://127.0.0.1:{port}/api/v1/rules"))["data"]["groups"]
-            assert rules[0]["name"] == "blueflame"
+            rules = lambda: groups_at(port)  # noqa: E731
+            until_blocking(lambda: rules() == ["blueflame"], "it has the rules", seen=rules)
         finally:
             process.terminate()
             process.wait(PATIENCE)
@@ -232,9 +234,12 @@ def test_the_database_is_healthy_until_it_ends(tmp_path: Path) -> None:
         until_blocking(lambda: not healthy(), "it is healthy no more")
 
 
-def get(address: str) -> bytes:
-    with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
-        return answer.read()
+def groups_at(port: int) -> list[str]:
+    """Name the groups of rules that Prometheus has; none while it is healthy but not ready."""
+    address = f"http://127.0.0.1:{port}/api/v1/rules"
+    with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+        return [each["name"] for each in json.load(answer)["data"]["groups"]]
+    return []
 
 
 def checked(place: dict[str, Any], port: int) -> int:
