@@ -83,7 +83,11 @@ class Driven:
     async def begin(self, *turns: dict[str, Any], **config: Any) -> None:
         """Start a session whose planner has these turns, and whose plan waits for a person."""
         self.stage.simulator.play(planning(*turns))
-        changes = {"approvals": Approvals(plan="ask"), "on_cap": "pause", **config}
+        changes: dict[str, Any] = {
+            "approvals": Approvals(plan="ask"),
+            "on_cap": "pause",
+            **config,
+        }
         await play.start(self.stage.client, self.repository, **changes)
 
     async def restart_by(self, role: Role, *words: str) -> None:
