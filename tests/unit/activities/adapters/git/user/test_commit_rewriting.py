@@ -154,6 +154,8 @@ def key_ring(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
     """Return a folder for keys of GnuPG: its agent's socket needs a short path."""
     place = tmp_path_factory.mktemp("gpg")
     place.chmod(0o700)
+    # Otherwise the agent first measures how many rounds take a tenth of a second.
+    write(place, {"gpg-agent.conf": "s2k-count 65536\n"})
     yield place
     subprocess.run(["gpgconf", "--homedir", str(place), "--kill", "all"], check=True)
 
