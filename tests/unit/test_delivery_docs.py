@@ -14,11 +14,9 @@ from starter.machine.repository_checks import repository_checks
 from starter.views import session_words
 from tests.e2e.processes import repository
 from tests.unit.activities.adapters.git.home import Home, plain_git, write
-from tests.unit.starter.shown import session
+from tests.unit.starter.shown import pull, session
 from workers.settings import Settings
 from workflows.domain.plan import TaskKind
-from workflows.domain.pull_request import PullState
-from workflows.domain.session.session_values import PullLine
 from workflows.policy.delivery.commit_convention import convention_of, subject
 from workflows.policy.delivery.commit_message import task_message
 
@@ -68,9 +66,7 @@ def test_a_commits_message() -> None:
 
 
 def test_a_pull_request_in_the_status() -> None:
-    url = "https://github.com/acme/shop/pull/12"
-    pull = PullLine(key="session", number=12, url=url, state=PullState.OPEN, asked=2)
-    shown = session(pulls=(pull,), started_at=datetime(2026, 11, 30, tzinfo=UTC))
+    shown = session(pulls=(pull(12, asked=2),), started_at=datetime(2026, 11, 30, tzinfo=UTC))
     status = "\n".join(session_words.status(shown, "blueflame"))
     part = status[status.index("Pull requests") :]
     assert stands(part.partition("\n\n")[0])
