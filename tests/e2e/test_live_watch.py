@@ -13,7 +13,7 @@ from tests.e2e.full_screen import FullScreen
 from tests.e2e.note_session import DEVELOPER, PLANNER, REVIEWER, NotePlace, served
 from tests.waiting import PATIENCE
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 
 def comments_on_the_first_line(screen: FullScreen, text: str) -> None:
@@ -65,7 +65,6 @@ def test_a_session_is_led_to_its_end_by_keys_and_from_a_second_terminal(tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_a_comment_on_a_line_reaches_the_next_attempt_and_its_fate_is_shown(
     tmp_path: Path,
 ) -> None:
