@@ -7,15 +7,13 @@ import subprocess
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from cryptography.x509 import IPAddress
+
+from tests.certificates import make_certificate
 
 
 class GitServer:
@@ -40,7 +38,7 @@ class GitServer:
 def git_server(folder: Path) -> Generator[GitServer]:
     """Serve the bare repositories in a folder until the block ends."""
     serving = GitServer(folder)
-    _make_certificate(serving.certificate)
+    make_certificate(serving.certificate, [IPAddress(ip_address("127.0.0.1"))])
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(serving.certificate)
 
@@ -118,26 +116,3 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-
-
-def _make_certificate(place: Path) -> None:
-    """Write a key, and a certificate of its own for loopback, to one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
-    now = datetime.now(UTC)
-    address = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(address, critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    form = serialization.PrivateFormat.PKCS8
-    text = key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
-    place.write_bytes(text + certificate.public_bytes(serialization.Encoding.PEM))

@@ -7,7 +7,6 @@ It owns the state and starts the waves (`running_waves`), which do the work. The
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import NoReturn, TypeVar, Unpack
 
 from temporalio import workflow
@@ -18,9 +17,8 @@ from workflows.cancellation import end_if_cancelled, is_cancelled
 from workflows.delivery.branch_forward import fast_forwarded
 from workflows.delivery.pull_request_course import PullRequestCourse
 from workflows.domain.agent.agent_settings import AgentSettings
-from workflows.domain.budget import CapChanged, LedgerEvent
+from workflows.domain.budget import CapChanged
 from workflows.domain.plan import Plan
-from workflows.domain.session.notification import MessageLost
 from workflows.domain.session.session_state import SessionChanges, SessionPhase, SessionState
 from workflows.domain.session.session_values import (
     SessionOutcome,
@@ -29,7 +27,6 @@ from workflows.domain.session.session_values import (
     SessionView,
     TaskCosts,
 )
-from workflows.domain.session.wave_values import ItemReport
 from workflows.domain.task import TaskRecord
 from workflows.notifications.session_news import SessionNews
 from workflows.policy.decision import decisions, plan_edits
@@ -50,6 +47,7 @@ from workflows.sessions import run_length
 from workflows.sessions.closing_report import start_report
 from workflows.sessions.decision_inbox import DecisionInbox, Entry
 from workflows.sessions.preparation import baseline, check_plan, prepare
+from workflows.sessions.report_inbox import ReportInbox
 from workflows.sessions.running_waves import (
     RunningWaves,
     finish_ledger,
@@ -70,9 +68,8 @@ class SessionWorkflow:
     """Purpose: the truth about one session.
 
     Signals and Updates: those of `policy.decision.decisions.NAMES`, each with one JSON object
-    (`decision_inbox`); `ledger_event`, `item_reported`, `message_lost`. Queries: `state`, `plan`,
-    `task`, `agents`. A continuation carries `SessionState` and needs a gap between the waves
-    (`run_length`).
+    (`decision_inbox`); those of `report_inbox`. Queries: `state`, `plan`, `task`, `agents`. A
+    continuation carries `SessionState` and needs a gap between the waves (`run_length`).
     """
 
     @workflow.init
@@ -82,8 +79,8 @@ class SessionWorkflow:
         self._state = request.carried or SessionState(
             started_at=workflow.now(), cap_usd=request.config.budget.stop_usd
         )
+        self._reports = ReportInbox()
         self._inbox = DecisionInbox(request.session, self._judge, lambda: self._state)
-        self._events: list[reported_events.Event] = []
         self._waves = RunningWaves(request.session)
         self._news = SessionNews(request)
         self._pulls = PullRequestCourse(request)
@@ -105,7 +102,7 @@ class SessionWorkflow:
         except _Stopped:
             outcome = "stopped"
             await self._stop()
-            self._state = await self._pulls.close(self._state)
+            await self._pulls.close(lambda: self._state, self._keep)
         except asyncio.CancelledError:
             self._update(reason="cancelled through Temporal")
             await self._stop()
@@ -124,21 +121,6 @@ class SessionWorkflow:
         await self._stop()
         await self._close("failed")
         raise ApplicationError(text[:2_000], type="SessionFailed", non_retryable=True) from error
-
-    @workflow.signal
-    def ledger_event(self, event: LedgerEvent) -> None:
-        """Record what the ledger reports."""
-        self._events.append(event)
-
-    @workflow.signal
-    def item_reported(self, report: ItemReport) -> None:
-        """Record what a wave finished while another of its agents holds."""
-        self._events.append(report)
-
-    @workflow.signal
-    def message_lost(self, lost: MessageLost) -> None:
-        """Record that a message did not reach the person."""
-        self._events.append(lost)
 
     @workflow.query
     def state(self) -> SessionView:
@@ -259,7 +241,7 @@ class SessionWorkflow:
         return None
 
     def _has_heard(self) -> bool:
-        return bool(self._inbox or self._events or self._pulls.has_news)
+        return bool(self._inbox or self._reports or self._pulls.has_news)
 
     def _start(self, start: scheduling.StageStart) -> None:
         request = wave_requests.stage_request(self._request, self._state, start)
@@ -319,8 +301,8 @@ class SessionWorkflow:
             raise self._fault
         while (entry := self._inbox.take()) is not None:
             await self._take_decision(entry)
-        while self._events:
-            event, now = self._events.pop(0), workflow.now()
+        while self._reports:
+            event, now = self._reports.take(), workflow.now()
             await self._apply(reported_events.take(self._state, self._config, event, now))
         if self._state.phase is SessionPhase.STOPPING:
             raise _Stopped
@@ -366,11 +348,9 @@ class SessionWorkflow:
 
     async def _close(self, outcome: SessionOutcome) -> None:
         """End the ledger, take its final figure of what was spent, and save the last view."""
-        has_closed = partial(reported_events.has_closed, self._events)
         await self._pulls.finish()
-        await finish_ledger(self._request.ledger_id, has_closed)
-        self._state = reported_events.last_figure(self._state, self._events)
-        self._events.clear()
+        await finish_ledger(self._request.ledger_id, self._reports.has_closed)
+        self._state = self._reports.take_rest(self._state)
         await self._drain()
         self._enter(SessionPhase.ENDED, self._state.reason)
         await self._news.end(outcome, self._state.reason)
@@ -397,6 +377,9 @@ class SessionWorkflow:
     def _show(self) -> None:
         workflow.set_current_details(session_view.details(self._state))
         self._news.look(self._state)
+
+    def _keep(self, state: SessionState) -> None:
+        self._state = state
 
     def _update(self, **changes: Unpack[SessionChanges]) -> None:
         self._state = self._state.evolve(**changes)

@@ -16,7 +16,14 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field
 
-from activities.ports.merge_values import MergeOutcome, MergePart, PastSubject, Rebase, Rebased
+from activities.ports.merge_values import (
+    MergeOutcome,
+    MergePart,
+    PastSubject,
+    Rebase,
+    Rebased,
+    TaskCommit,
+)
 from activities.ports.user_repository import AttributeRules
 from workflows.domain.ids import Commit, SessionId, TaskId, Tree
 from workflows.policy.review.diff_rules import AddedLines, ChangedFile
@@ -102,16 +109,6 @@ class RecordedTurns(BaseModel, frozen=True, extra="forbid"):
     """The newest first. An attempt that continued an earlier one's work has that one's beneath."""
     base: Commit
     """What the newest attempt's work is based on, apart from earlier work of the task."""
-
-
-class TaskCommit(BaseModel, frozen=True, extra="forbid"):
-    """One commit on the task's base that holds all of a task's work."""
-
-    base: Commit
-    tree: Tree
-    message: str
-    trailers: tuple[tuple[str, str], ...] = ()
-    when: datetime
 
 
 class WorktreePlace(BaseModel, frozen=True, extra="forbid"):

@@ -1,4 +1,4 @@
-"""What the host's repository is asked to merge or to move, and what comes of it."""
+"""What the host's repository is asked to commit, to merge or to move, and what comes of it."""
 
 from datetime import datetime
 from typing import Literal, NamedTuple
@@ -6,6 +6,16 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel
 
 from workflows.domain.ids import Commit, Tree
+
+
+class TaskCommit(BaseModel, frozen=True, extra="forbid"):
+    """One commit on the task's base that holds all of a task's work."""
+
+    base: Commit
+    tree: Tree
+    message: str
+    trailers: tuple[tuple[str, str], ...] = ()
+    when: datetime
 
 
 class MergePart(BaseModel, frozen=True, extra="forbid"):

@@ -6,7 +6,7 @@ the next one, so that nothing is kept that a later turn took back, such as a key
 
 from collections.abc import AsyncGenerator, Sequence
 
-from activities.ports.host_repository import TaskCommit
+from activities.ports.merge_values import TaskCommit
 from activities.repository.diff_check import check_diff
 from activities.repository.host_data import Host, checkpoint_ref
 from workflows.contracts.host_contracts import FinishTask

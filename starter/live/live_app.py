@@ -44,7 +44,7 @@ _HAPPENINGS: Final = 300
 _ASKS_SHOWN: Final = 5
 _WIDE: Final = 120
 """From so many columns on, the agent's work stands beside the tasks."""
-_PARTS: Final = ("tasks", "graph", "agent", "notices", "decisions")
+_PARTS: Final = ("tasks", "graph", "agent", "notices", "decisions", "pulls")
 _TEXTS: Final = ("head", "asks-title", "parts", "headings", "said", "keys")
 _KEYS: Final = "a approve r reject d diff w answer s skip t retry m tell p pause ? more q leave"
 _HELP: Final = (
@@ -60,7 +60,7 @@ _HELP: Final = (
     "m  send a message to the task's agent",
     "p  pause the session, or resume it",
     "",
-    "1 tasks   2 graph   3 agent   4 notices   5 decisions",
+    "1 tasks   2 graph   3 agent   4 notices   5 decisions   6 pulls",
     "Enter   on a task: follow its agents' work",
     "Tab     between what waits for you and the rest",
     "arrows, PgUp, PgDn, Home, End   move; left and right show cut text",
@@ -100,7 +100,7 @@ class LiveApp(App[ShownSession]):
     #left { width: 2fr; height: 100%; }
     #body { height: 1fr; }
     #agent { width: 3fr; height: 100%; }
-    #tasks, #graph, #notices, #decisions { height: 100%; }
+    #tasks, #graph, #notices, #decisions, #pulls { height: 100%; }
     """
 
     def __init__(self, source: Source, by: str, told: Sequence[str] = ()) -> None:
@@ -209,6 +209,7 @@ class LiveApp(App[ShownSession]):
             self._rows("graph").put(graph or (Row("", "(no plan yet)"),))
         self._rows("notices").put(model.notices or (Row("", "(none)"),))
         self._rows("decisions").put(model.decisions or (Row("", "(none)"),))
+        self._rows("pulls").put(model.pulls or (Row("", "(none)"),))
 
     def _show_asks(self, model: LiveModel, now: ShownSession) -> None:
         rows = self._rows("asks")

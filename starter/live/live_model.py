@@ -59,7 +59,7 @@ class LiveModel(NamedTuple):
     """The picture by part of the screen, without the graph: `task_graph` has that."""
 
     head: tuple[Row, ...]
-    """Three to five rows: which session, its state and money, its waves, labels."""
+    """Three to six rows: which session, its state and money, its waves, pull requests, labels."""
     asks: tuple[Row, ...]
     """What waits for a person."""
     headings: str
@@ -68,6 +68,8 @@ class LiveModel(NamedTuple):
     """What needs attention first, then what is worked on, then what waits, then what is settled."""
     notices: tuple[Row, ...]
     decisions: tuple[Row, ...]
+    pulls: tuple[Row, ...]
+    """All pull requests with their addresses."""
 
 
 def live_model(session: ShownSession, known: Known, now: datetime) -> LiveModel:
@@ -86,6 +88,7 @@ def live_model(session: ShownSession, known: Known, now: datetime) -> LiveModel:
         tasks=tasks,
         notices=_notices(session),
         decisions=told(reversed(decision_words.latest(session))),
+        pulls=told(map(work_words.pull_line, session.pulls)),
     )
 
 
@@ -112,6 +115,9 @@ def _head(session: ShownSession, known: Known, now: datetime) -> tuple[Row, ...]
     agents = counted(len(known.work.agents), "agent")
     work = f"{session.pacing}, cycle {session.cycle}: {', '.join(waves)}; {agents} at work"
     rows = [Row("", one_line(first, 500), "bold"), Row("", one_line(state, 500)), Row("", work)]
+    if session.pulls:
+        newest = "; ".join(map(work_words.pull_state, reversed(session.pulls)))
+        rows.append(Row("", f"pull requests: {newest}"))
     # Each on a row of its own, so that a narrow terminal cuts none.
     return (*rows, *(Row("", label, "bold") for label in safety_labels.of(session)))
 

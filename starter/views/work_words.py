@@ -98,5 +98,10 @@ def _column(texts: Iterable[str]) -> int:
 def pull_line(pull: PullLine) -> str:
     """Return a pull request as one line: number, state, what it is asked for, address."""
     of = "" if pull.key == "session" else f"  {shown(pull.key)}"
+    return f"{pull_state(pull)}{of}  {shown(pull.url)}"
+
+
+def pull_state(pull: PullLine) -> str:
+    """Return a pull request's number, its state, and how much is to fix."""
     asked = f", {pull.asked} to fix" if pull.asked else ""
-    return f"#{pull.number} {pull.state}{asked}{of}  {shown(pull.url)}"
+    return f"#{pull.number} {pull.state}{asked}"

@@ -20,9 +20,9 @@ from activities.adapters.models.scripted.playbook import Playbook
 from starter.sessions.short_ids import make_id
 from tests.crash import play
 from tests.crash.kills import Handle
-from tests.crash.stage import Stage, stage
-from tests.crash.test_messages import own_file
-from tests.receiver import Post, Receiver, receiving
+from tests.crash.message_stage import MessageStage, message_stage
+from tests.crash.stage import Stage
+from tests.receiver import Post, Receiver
 from tests.waiting import LONG_PATIENCE, ends, until
 from workers.roles import Role
 from workflows import queues
@@ -144,11 +144,9 @@ class Told:
 
 
 @asynccontextmanager
-async def killed_at_each_message(
-    stage: Stage, receiver: Receiver, own: str
-) -> AsyncGenerator[set[str]]:
+async def killed_at_each_message(made: MessageStage) -> AsyncGenerator[set[str]]:
     """Kill role `land` while it sends a message for the first time; yield the ids of those."""
-    land, killed = stage.actors[Role.LAND], set[str]()
+    land, receiver, killed = made.running.actors[Role.LAND], made.receiver, set[str]()
 
     def kill(post: Post) -> None:
         if post.path == "/ops" and (name := post.headers["webhook-id"]) not in killed:
@@ -158,7 +156,7 @@ async def killed_at_each_message(
     async def revive() -> None:
         while True:
             await land.child.wait()
-            await stage.restart(Role.LAND, XDG_CONFIG_HOME=own)
+            await made.restart()
 
     receiver.on_post = kill
     reviving = asyncio.create_task(revive())
@@ -225,13 +223,9 @@ def check(messages: Sequence[Message], wanted: Sequence[tuple[str, str, str]]) -
 async def test_every_kind_of_message_comes_once_although_its_sender_is_killed(
     tmp_path: Path,
 ) -> None:
-    with receiving() as receiver:
-        own = str(own_file(tmp_path, receiver.port))
-        async with stage(tmp_path, playbook()) as running:
-            await running.restart(Role.LAND, XDG_CONFIG_HOME=own)
-            async with killed_at_each_message(running, receiver, own) as killed:
-                whole = await every_kind(running, receiver)
-                failed = await failing_end(running, receiver)
+    async with message_stage(tmp_path, playbook()) as made, killed_at_each_message(made) as killed:
+        whole = await every_kind(made.running, made.receiver)
+        failed = await failing_end(made.running, made.receiver)
     messages = sorted(whole.messages(), key=lambda each: each[0])
     digest = next(c for k, _, cs in messages if k == "approval" for c in cs if "digest" in c)
     digest = digest.split("--digest ")[1].split()[0]

@@ -10,8 +10,9 @@ import pytest
 
 from tests.crash import kills, play
 from tests.crash.kills import Handle, Watch
-from tests.crash.stage import Stage, stage
-from tests.receiver import Post, Receiver, receiving
+from tests.crash.message_stage import MessageStage, message_stage
+from tests.crash.stage import Stage
+from tests.receiver import Post, Receiver
 from tests.waiting import LONG_PATIENCE, ends, until
 from workers.roles import Role
 from workflows.domain.session.notification import NotificationKind
@@ -19,19 +20,6 @@ from workflows.domain.session.session_config import Approvals
 
 SMALL = play.playbook({"left": ()}, turns=1)
 ASK: Final = Approvals(plan="ask", changeset="auto_if_green")
-
-
-def own_file(folder: Path, port: int) -> Path:
-    """Write a person's configuration with both kinds of targets; return its folder."""
-    key, own = folder / "ops.key", folder / "own" / "blueflame" / "blueflame.yaml"
-    key.write_text("0123456789abcdef")
-    key.chmod(0o600)
-    own.parent.mkdir(parents=True)
-    own.write_text(
-        f"version: 1\nnotifications:\n  targets: {{phone: 'json://127.0.0.1:{port}/phone'}}\n"
-        f"  webhooks: {{ops: {{url: 'http://127.0.0.1:{port}/ops', secret_file: '{key}'}}}}\n"
-    )
-    return own.parents[1]
 
 
 def kinds(posts: Sequence[Post]) -> list[str]:
@@ -49,29 +37,27 @@ def kinds(posts: Sequence[Post]) -> list[str]:
 async def test_a_message_that_was_on_its_way_at_a_kill_is_neither_lost_nor_told_twice(
     tmp_path: Path,
 ) -> None:
-    with receiving() as receiver:
-        own = str(own_file(tmp_path, receiver.port))
-        async with stage(tmp_path, SMALL) as running:
-            await running.restart(Role.LAND, XDG_CONFIG_HOME=own)
+    async with message_stage(tmp_path, SMALL) as made:
+        receiver = made.receiver
 
-            async def disturb(stage: Stage, watch: Watch, handle: Handle) -> None:
-                await _killed_twice(stage, receiver, own)
-                await _arrive(receiver, ["approval"])
-                await handle.signal("approve_plan", {"by": "somebody"})
-                await ends(handle.result(), "the session ends", LONG_PATIENCE)
-                await _arrive(receiver, ["approval", "done"])
+        async def disturb(stage: Stage, watch: Watch, handle: Handle) -> None:
+            await _killed_twice(made)
+            await _arrive(receiver, ["approval"])
+            await handle.signal("approve_plan", {"by": "somebody"})
+            await ends(handle.result(), "the session ends", LONG_PATIENCE)
+            await _arrive(receiver, ["approval", "done"])
 
-            notify = tuple(NotificationKind)
-            course = await kills.run(running, "told", disturb, approvals=ASK, notify=notify)
+        notify = tuple(NotificationKind)
+        course = await kills.run(made.running, "told", disturb, approvals=ASK, notify=notify)
     assert course.outcome == "complete"
     assert len(receiver.to("/ops")) == 4  # two were cut off by the kills, and have a known id
     titles = [post.json["title"].split(": ")[1] for post in receiver.to("/phone")]
     assert list(dict.fromkeys(titles)) == ["approval needed", "done"]
 
 
-async def _killed_twice(stage: Stage, receiver: Receiver, own: str) -> None:
+async def _killed_twice(made: MessageStage) -> None:
     """Kill the worker while a message is on its way, and again after a target took one."""
-    land = stage.actors[Role.LAND]
+    land, receiver = made.running.actors[Role.LAND], made.receiver
 
     def kill(post: Post) -> None:
         if post.path == "/ops":
@@ -80,9 +66,9 @@ async def _killed_twice(stage: Stage, receiver: Receiver, own: str) -> None:
 
     receiver.on_post = kill
     await land.died()
-    await stage.restart(Role.LAND, XDG_CONFIG_HOME=own, BLUEFLAME_FAIL_POINT="after-notify")
+    await made.restart(BLUEFLAME_FAIL_POINT="after-notify")
     await land.died()
-    await stage.restart(Role.LAND, XDG_CONFIG_HOME=own)
+    await made.restart()
 
 
 async def _arrive(receiver: Receiver, awaited: Sequence[str]) -> None:

@@ -133,6 +133,11 @@ async def begin(running: Stage, service: SimulatedHosting, name: str, **config: 
     return Proposal(running, service, variables, there, handle, repository, bare)
 
 
+def is_draft(pull: SimulatedPull) -> bool:
+    """Tell whether it is a draft, by GitHub's field or by the title, as the other two do."""
+    return pull.is_draft or pull.title.startswith(("WIP", "Draft"))
+
+
 def as_document(book: Playbook) -> dict[str, Any]:
     """Return a playbook to change."""
     return book.model_dump(mode="json", by_alias=True, exclude_defaults=True)
@@ -184,8 +189,7 @@ async def test_kills_at_each_step_leave_one_pull_request(
     assert [(each.number, each.state) for each in shop.pulls] == [(1, "open")]
     (pull,) = shop.pulls
     assert (pull.branch, pull.target) == (result.branch, "main")
-    assert not pull.is_draft
-    assert not pull.title.startswith(("WIP", "Draft"))
+    assert not is_draft(pull)
     assert pull.body.count("<!-- blueflame:") == 1
     assert shop.pushed(pull.branch) == play.git(shop.repository, "rev-parse", pull.branch)
 
@@ -228,22 +232,22 @@ async def until_published(shop: Proposal) -> None:
 @pytest.mark.e2e
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-async def test_a_stack_is_proposed_and_one_requested_change_is_reworked(tmp_path: Path):
+@pytest.mark.parametrize("api", APIS)
+async def test_a_stack_is_proposed_one_change_is_reworked_and_a_stop_closes(
+    tmp_path: Path, api: Api
+):
     """The whole way, over HTTP, with the models' provider simulated too."""
     followed = PullRequestConfig(
-        poll=timedelta(milliseconds=200),
-        follow=timedelta(hours=1),
-        feedback="auto",
-        rounds=1,
+        poll=timedelta(milliseconds=200), follow=timedelta(hours=1), feedback="auto", rounds=1
     )
-    async with SimulatedHosting("github") as service, stage(tmp_path, with_rework()) as running:
+    async with SimulatedHosting(api) as service, stage(tmp_path, with_rework()) as running:
         stacked = await begin(
             running, service, "stack", pull_request=PullRequestConfig(per="changeset")
         )
-        assert (await stacked.ended()).outcome == "complete"
         shop = await begin(running, service, "shop", pull_request=followed)
+        assert (await stacked.ended()).outcome == "complete"
         await until(
-            lambda: bool(shop.pulls) and not shop.pulls[0].is_draft,
+            lambda: bool(shop.pulls) and not is_draft(shop.pulls[0]),
             "the pull request is ready",
             LONG_PATIENCE,
             lambda: shop.pulls,
@@ -260,13 +264,16 @@ async def test_a_stack_is_proposed_and_one_requested_change_is_reworked(tmp_path
         )
         pull.reviews.append(SimulatedReview(2, "ann", "changes_requested", "Still not.", ()))
         view = await shop.told("no attempt is left")
-        pull.state = "merged"
+        reworked = shop.pushed(pull.branch)
+        await shop.handle.signal("stop", {"by": "somebody"})
         result = await shop.ended()
     low, high = stacked.pulls
     assert (low.target, high.target) == ("main", low.branch)
     assert (low.branch.rpartition("-")[2], high.branch.rpartition("-")[2]) == ("left", "top")
+    assert [each.state for each in stacked.pulls] == ["open", "open"]
     assert [each.id for each in view.tasks] == ["left", "top", "rework-1"]
-    assert result.outcome == "complete", result.reason
-    assert [each.number for each in shop.pulls] == [1]
-    log = play.git(shop.repository, "show", f"{result.branch}:left/log.txt").splitlines()
+    assert result.outcome == "stopped", result.reason
+    assert [(each.number, each.state) for each in shop.pulls] == [(1, "closed")]
+    assert shop.pushed(pull.branch) == reworked
+    log = play.git(shop.bare, "show", f"{reworked}:left/log.txt").splitlines()
     assert [line for line in log if line.startswith("rework-1")]

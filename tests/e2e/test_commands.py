@@ -23,6 +23,7 @@ from starter.console.exit_codes import ExitCode
 from starter.sessions.sent_decisions import decider
 from starter.sessions.shown_session import ShownSession
 from starter.views.safety_labels import SCRIPTED
+from tests.documented import unshown
 from tests.e2e.fake_session import TITLE
 from tests.e2e.processes import (
     CONFIGURATION,
@@ -328,6 +329,7 @@ def test_a_session_ends_with_its_report_whose_figures_are_those_of_status(
     started = person.starts("--auto-approve")
     session, at_end = started.session, person.settings.data_dir / f"reports/{started.session}.html"
     assert f"Report     {at_end}\n" in started.out
+    assert unshown("reports", f"Report     {at_end}") == []
     status = json.loads(person.types("status", session, "--json").out)
     check_figures(read_page(at_end.read_text()), status)
     mine = tmp_path / "mine.html"
@@ -338,6 +340,9 @@ def test_a_session_ends_with_its_report_whose_figures_are_those_of_status(
     check_figures(page, status)
     nowhere = person.types("report", session, "--output", str(tmp_path / "no" / "r.html"))
     assert (nowhere.code, "name another file with --output" in nowhere.err) == (2, True)
+    first = person.types("history", session, "--events").out.partition("\n")[0]
+    kept = person.types("export", session, "--output", str(tmp_path / "night.zip")).out
+    assert unshown("reports", f"{first}\n{kept}") == []
     events = json.loads(person.types("history", session, "--json").out)["events"]
     assert [events[0]["text"], events[-1]["text"][:14]] == ["started", "ended complete"]
 

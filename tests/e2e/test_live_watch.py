@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from starter.console.exit_codes import ExitCode
+from tests.documented import unshown
 from tests.e2e.full_screen import FullScreen
 from tests.e2e.note_session import DEVELOPER, PLANNER, REVIEWER, NotePlace, served
 from tests.waiting import PATIENCE
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 
 def comments_on_the_first_line(screen: FullScreen, text: str) -> None:
@@ -79,15 +80,20 @@ def test_a_comment_on_a_line_reaches_the_next_attempt_and_its_fate_is_shown(
         assert (absent.returncode, "it changes note.txt" in absent.stderr) == (2, True)
         beyond = place.types("reject", "note", "--comment", "note.txt:9:x", *at)
         assert "line 9 of 'note.txt' is not in the changeset's diff" in beyond.stderr
+        assert unshown("reviewing", beyond.stderr) == []
         rejected = place.types("reject", "note", "--comment", "note.txt:1:say more", *at)
         assert rejected.returncode == ExitCode.COMPLETE, rejected.stderr
         place.types("watch", session)
         told = place.types("diff", "note", "--side-by-side", *at)
         assert "note.txt:1 (attempt 1)  say more -> the line was changed or removed" in told.stderr
         assert "|    1 a note, in full" in told.stdout
+        assert unshown("reviewing", told.stderr + told.stdout) == []
         task = json.loads(place.types("task", "note", "--json", *at).stdout)["task"]
         assert "- note.txt:1 `a note`: say more" in task["notes"][-1]
         place.types("stop", session)
+        place.types("watch", session)
+        late = place.types("revert", "note", *at)
+        assert unshown("reviewing", late.stderr.replace(": note$", ": guide$")) == []
 
 
 @pytest.mark.slow

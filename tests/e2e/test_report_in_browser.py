@@ -7,7 +7,10 @@ import asyncio
 import contextlib
 import itertools
 import json
+import os
 import shutil
+import signal
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,9 +19,12 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
+from starter.demo.wording import STAYS
 from starter.reports.page import render
+from tests.e2e.processes import ROOT
+from tests.report_reader import check_figures, read_page
 from tests.unit.starter.reports.sessions import session
-from tests.waiting import ends
+from tests.waiting import LONG_PATIENCE, ends
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = [
@@ -154,10 +160,65 @@ async def test_a_browser_has_nothing_to_say_and_nothing_to_fetch(
         nav = "getComputedStyle(document.querySelector('nav')).display"
         assert await tab.value(nav) == "none"
         assert (await tab.value("document.title")).startswith("Session ")
-        requests = [each["request"]["url"] for each in tab.said("Network.requestWillBeSent")]
-        assert requests == [address]
-        assert tab.said("Log.entryAdded") == []
-        assert tab.said("Runtime.consoleAPICalled", "Runtime.exceptionThrown") == []
+        check_silent(tab, address)
+
+
+def check_silent(tab: Tab, address: str) -> None:
+    """The browser asked for the page and nothing else, and said nothing."""
+    requests = [each["request"]["url"] for each in tab.said("Network.requestWillBeSent")]
+    assert requests == [address]
+    assert tab.said("Log.entryAdded") == []
+    assert tab.said("Runtime.consoleAPICalled", "Runtime.exceptionThrown") == []
+
+
+@pytest.mark.e2e
+@pytest.mark.sandbox
+@pytest.mark.timeout(900)
+async def test_the_report_of_the_demo_is_silent_and_has_the_figures_of_status(
+    tmp_path: Path,
+) -> None:
+    async with kept_demo(tmp_path) as said:
+        report = Path(said.rpartition("Report     ")[2].splitlines()[0])
+        status = await _status(report)
+        page = _text(report)
+    assert status["outcome"] == "complete"
+    check_figures(read_page(page), status)
+    async with browser(tmp_path) as tab:
+        check_silent(tab, await shown(tab, page, tmp_path))
+
+
+@asynccontextmanager
+async def kept_demo(folder: Path) -> AsyncGenerator[str]:
+    """Play the demo, and keep its server; return what it said."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-m", "starter", "demo", "--keep"),
+        cwd=folder,
+        env={**os.environ, "TMPDIR": str(folder), "PYTHONPATH": str(ROOT)},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    try:
+        until_kept = process.stdout.readuntil(STAYS[-1].encode())
+        yield (await ends(until_kept, "the demo plays to its end", LONG_PATIENCE)).decode()
+    finally:
+        process.send_signal(signal.SIGINT)
+        await ends(process.communicate(), "the demo ends")
+
+
+def _text(report: Path) -> str:
+    return report.read_text()
+
+
+async def _status(report: Path) -> dict[str, Any]:
+    """Return the document of `status --json` for the session of a report in its usual place."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-m", "starter", "status", report.stem, "--json"),
+        env={**os.environ, "BLUEFLAME_DATA_DIR": str(report.parents[1]), "PYTHONPATH": str(ROOT)},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    told, _ = await ends(process.communicate(), "`status` ends")
+    return json.loads(told)
 
 
 async def _back(tab: Tab, scheme: str) -> str:

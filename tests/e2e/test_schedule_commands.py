@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from starter.console.exit_codes import ExitCode
+from tests.documented import unshown
 from tests.e2e.processes import ROOT, blueflame, repository, until
 from workers.settings import Settings
 
@@ -36,6 +37,7 @@ def fires(settings: Settings, outcome: str, before: str | None = None) -> dict[s
     """Let the schedule fire, and return it once it shows this outcome."""
     fired = blueflame(settings, "schedule", "trigger", "tidy")
     assert fired.returncode == 0, fired.stderr
+    assert unshown("nightly", fired.stdout) == []
     shown: list[dict[str, Any]] = []
 
     def is_there() -> bool:
@@ -90,5 +92,7 @@ def test_a_schedule_reads_the_configuration_when_it_fires_and_waits_for_open_ses
     assert ended.returncode == ExitCode.COMPLETE, ended.stdout + ended.stderr
     assert "SCRIPTED" in ended.stdout
 
-    assert blueflame(settings, "schedule", "remove", "tidy").returncode == 0
+    paused = blueflame(settings, "schedule", "pause", "tidy").stdout
+    removed = blueflame(settings, "schedule", "remove", "tidy").stdout
+    assert unshown("nightly", (paused + removed).replace("tidy", "order-desk")) == []
     assert "no schedule yet" in blueflame(settings, "schedule", "list").stdout

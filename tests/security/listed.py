@@ -5,16 +5,13 @@ import contextlib
 import ssl
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from cryptography.x509 import DNSName
 
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
 from activities.adapters.sandbox.egress.egress_proxy import Outside
+from tests.certificates import make_certificate
 
 NAME = "files.example.org"
 BODY = b"hello from the world"
@@ -77,29 +74,8 @@ async def listed(folder: Path) -> AsyncGenerator[Listed]:
 
 def identity(folder: Path) -> tuple[ssl.SSLContext, bytes]:
     """Return a server certificate for `NAME`, signed by itself, and its PEM."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, NAME)])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    certificate = made.public_bytes(serialization.Encoding.PEM)
     kept = folder / "identity.pem"
-    private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    kept.write_bytes(private + certificate)
+    certificate = make_certificate(kept, [DNSName(NAME)])
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(kept)
     return context, certificate

@@ -240,6 +240,9 @@ class SlowToClose(HostingWorld):
         return await super().publish(request)
 
 
+LATE = "signal {!r} came when the session was ending already: it changed nothing"
+
+
 @pytest.mark.slow
 async def test_a_cancellation_while_it_is_closed_ends_the_stopped_session(theatre: Theatre):
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
@@ -249,11 +252,15 @@ async def test_a_cancellation_while_it_is_closed_ends_the_stopped_session(theatr
         await hold.arrived()
         await session.say("stop")
         await ends(service.asked.wait(), "the pull request is to be closed")
+        await session.say("message_lost", {"text": "mail: no such host"})
+        await session.say("skip", {"task": "b"})
         await session.handle.cancel()
         result = await session.result()
         notices = (await session.view()).notices
         service.answer.set()
     assert result.outcome == "stopped"
-    assert [each.text for each in notices if each.kind is NoticeKind.DELIVERY] == [
-        "the pull requests were not closed in time; look at them yourself"
+    assert [(each.kind, each.text) for each in notices] == [
+        (NoticeKind.DELIVERY, "the pull requests were not closed in time; look at them yourself"),
+        (NoticeKind.NOTIFICATION, "mail: no such host"),
+        (NoticeKind.NOT_POSSIBLE, LATE.format("skip")),
     ]

@@ -4,6 +4,7 @@ Without `deliver: pull_request` it does nothing.
 """
 
 import asyncio
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
@@ -99,23 +100,31 @@ class PullRequestCourse:
             return {"pulls_tried": wanted.revision, "pulls_fault": _GONE}
         return {}
 
-    async def close(self, state: SessionState) -> SessionState:
+    async def close(
+        self, current: Callable[[], SessionState], keep: Callable[[SessionState], None]
+    ) -> None:
         """Have the pull requests closed, because the session was stopped; wait a while for it.
 
-        Nothing else may change the state here: all waves have ended.
+        What others change of the state meanwhile is kept: it is read again after each wait.
+
+        Args:
+            current: returns the session's state.
+            keep: takes its next state.
         """
         if not self._is_used:
-            return state
+            return
         try:
             while True:
-                state = self.step(state, is_stopped=True)
-                state = state.evolve(**await self.tell())
-                if state.pulls_tried == state.pulls_wanted:
-                    return state
+                keep(self.step(current(), is_stopped=True))
+                changes = await self.tell()
+                keep(current().evolve(**changes))
+                if current().pulls_tried == current().pulls_wanted:
+                    return
                 await workflow.wait_condition(lambda: self.has_news, timeout=_LAST_WORD)
         except (TimeoutError, asyncio.CancelledError):  # it was stopped first, and ends as that
             text = "the pull requests were not closed in time; look at them yourself"
-            return wave_outcomes.notice(state, NoticeKind.DELIVERY, "", text, workflow.now())
+            kind = NoticeKind.DELIVERY
+            keep(wave_outcomes.notice(current(), kind, "", text, workflow.now()))
 
     async def finish(self) -> None:
         """Say that the session has ended."""

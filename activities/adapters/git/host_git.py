@@ -43,11 +43,17 @@ from activities.ports.host_repository import (
     Finding,
     HistoryImport,
     RecordedTurns,
-    TaskCommit,
     Waiting,
     WorktreePlace,
 )
-from activities.ports.merge_values import MergeOutcome, MergePart, PastSubject, Rebase, Rebased
+from activities.ports.merge_values import (
+    MergeOutcome,
+    MergePart,
+    PastSubject,
+    Rebase,
+    Rebased,
+    TaskCommit,
+)
 from activities.ports.user_repository import AttributeRules
 from workflows.domain.ids import Commit, SessionId, TaskId, Tree
 from workflows.policy.review.diff_rules import AddedLines, ChangedFile

@@ -25,12 +25,13 @@ from workers.hosting.session_cleaning import (
 from workers.server.supervisor import read_state
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from workers.settings import Settings
 
 _PREFIX: Final = "session/"
 _LEFT_BEHIND: Final = frozenset({"SessionLedger", "SessionNotifier", "PullRequests"})
+_REPORTING: Final = "it has ended, and its report is written in some seconds; clean up again then"
 _BEFORE_ITS_START: Final = timedelta(days=1)
 """A session's input is stored before the session starts, and clocks differ."""
 _STARTING: Final = timedelta(minutes=1)
@@ -190,6 +191,7 @@ def _kept(
             reasons[name] = f"it ended at {end:%Y-%m-%d %H:%M} UTC, and is not old enough"
     reasons |= doubts
     reasons |= dict.fromkeys(found.open, "it is open, or a part of it still runs")
+    reasons |= dict.fromkeys(reporting(found.running, found.ended), _REPORTING)
     return dict(sorted(reasons.items()))
 
 
@@ -227,6 +229,12 @@ def left_behind(running: "Sequence[Running]") -> frozenset[str]:
     return frozenset(
         each.id for each in running if each.id in beside and _session(each) not in others
     )
+
+
+def reporting(running: "Sequence[Running]", ended: "Collection[str]") -> frozenset[str]:
+    """Return the ended sessions of which only the writing of the report runs."""
+    others = {_session(each) for each in running if each.workflow_type != "SessionReport"}
+    return frozenset(map(_session, running)) & frozenset(ended) - others
 
 
 def _session(execution: Running) -> str:

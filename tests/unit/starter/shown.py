@@ -6,8 +6,9 @@ from typing import Any
 
 from starter.sessions.shown_session import ShownSession
 from workflows.domain.ids import ChangesetId, Digest, SessionId, TaskId
+from workflows.domain.pull_request import PullState
 from workflows.domain.session.session_config import Pacing
-from workflows.domain.session.session_values import ChangesetLine, SessionPhase, TaskLine
+from workflows.domain.session.session_values import ChangesetLine, PullLine, SessionPhase, TaskLine
 from workflows.domain.task import TaskState
 
 HOSTILE = "[/red] [link=x]y[/link] \u001b[2J \u2713 \u202e <script>alert(1)</script> | `x`"
@@ -28,6 +29,13 @@ def changeset(name: str, state: str, digest: str | None = DIGEST) -> ChangesetLi
         digest=Digest(digest) if digest else None,
         tasks=(TaskId(name),),
     )
+
+
+def pull(number: int, **changes: Any) -> PullLine:
+    """One open pull request of a session."""
+    url = f"https://github.com/acme/shop/pull/{number}"
+    values: dict[str, Any] = {"key": "session", "state": PullState.OPEN, "url": url}
+    return PullLine.model_validate({"number": number, **values, **changes})
 
 
 def session(**changes: Any) -> ShownSession:

@@ -49,8 +49,7 @@ def take(state: SessionState, config: SessionConfig, event: Event, at: datetime)
     if isinstance(event, ItemReport):
         return Applied(state=_take_item(state, event, at))
     if isinstance(event, MessageLost):
-        lost = wave_outcomes.notice(state, NoticeKind.NOTIFICATION, "", event.text, at)
-        return Applied(state=lost)
+        return Applied(state=_noticed(state, event, at))
     state = state.evolve(ledger_usd=event.settled_usd)
     is_out_of_date = event.kind == "cap_reached" and event.cap_usd < state.cap_usd
     if event.kind == "closed" or is_out_of_date:
@@ -73,10 +72,27 @@ def has_closed(events: Sequence[Event]) -> bool:
     return any(isinstance(each, LedgerEvent) and each.kind == "closed" for each in events)
 
 
-def last_figure(state: SessionState, events: Sequence[Event]) -> SessionState:
-    """Take only the last figure of what was spent, because the session has ended."""
-    figures = [each.settled_usd for each in events if isinstance(each, LedgerEvent)]
-    return state.evolve(ledger_usd=figures[-1]) if figures else state
+def last_words(state: SessionState, events: Sequence[Event], at: datetime) -> SessionState:
+    """Take up what still counts once the session has ended.
+
+    Args:
+        state: the session's last.
+        events: all that is not taken up yet.
+        at: now, by the workflow's clock.
+
+    Returns:
+        The state with the last figure of what was spent, and a notice of each lost message.
+    """
+    for event in events:
+        if isinstance(event, LedgerEvent):
+            state = state.evolve(ledger_usd=event.settled_usd)
+        elif isinstance(event, MessageLost):
+            state = _noticed(state, event, at)
+    return state
+
+
+def _noticed(state: SessionState, lost: MessageLost, at: datetime) -> SessionState:
+    return wave_outcomes.notice(state, NoticeKind.NOTIFICATION, "", lost.text, at)
 
 
 def _take_item(state: SessionState, report: ItemReport, at: datetime) -> SessionState:

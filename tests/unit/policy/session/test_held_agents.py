@@ -10,6 +10,7 @@ from tests.unit.policy.examples import a_record, a_task
 from workflows.domain.budget import LedgerEvent, ProviderFault
 from workflows.domain.ids import AgentId, TaskId
 from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.notification import MessageLost
 from workflows.domain.session.session_config import Concurrency, Pacing, SessionConfig
 from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.task import TaskState as Is
@@ -141,9 +142,10 @@ def test_resume_lets_agents_that_hold_ask_again(is_paused: bool) -> None:
     assert TellWaves(signal="resume") in applied.effects
 
 
-def test_only_the_last_figure_of_the_ledger_counts_at_the_end() -> None:
+def test_the_last_figure_of_the_ledger_and_lost_messages_count_at_the_end() -> None:
     event = LedgerEvent(kind="closed", settled_usd=Decimal(3), cap_usd=Decimal(5), text="end")
-    assert reported_events.last_figure(session(), [event]).ledger_usd == Decimal(3)
-    assert reported_events.last_figure(session(), []).ledger_usd == Decimal(0)
+    ended = reported_events.last_words(session(), [event, MessageLost(text="no host")], NOON)
+    assert (ended.ledger_usd, [each.text for each in ended.notices]) == (Decimal(3), ["no host"])
+    assert reported_events.last_words(session(), [], NOON) == session()
     assert reported_events.has_closed([event])
     assert not reported_events.has_closed([])

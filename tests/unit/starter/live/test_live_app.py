@@ -12,7 +12,7 @@ from starter.live.row_list import RowList
 from starter.sessions.shown_session import ShownSession
 from tests.unit.policy.examples import a_plan, a_task
 from tests.unit.starter.live.stand_in import StandIn
-from tests.unit.starter.shown import HOSTILE, changeset, session, task
+from tests.unit.starter.shown import HOSTILE, changeset, pull, session, task
 from tests.waiting import until
 from workflows.domain.session.decision import Decision
 from workflows.domain.session.question import Question
@@ -58,6 +58,17 @@ async def test_what_waits_stands_above_the_tasks(size: tuple[int, int]) -> None:
         assert "> developing" in text
         assert "q leave" in text
         assert all(len(line) <= size[0] for line in text.splitlines())
+
+
+async def test_pull_requests_are_named_above_and_listed_with_their_addresses() -> None:
+    proposed = READY.model_copy(update={"pulls": (pull(1), pull(2, key="top", asked=1))})
+    app = app_of(StandIn(proposed))
+    async with app.run_test(size=SMALL) as pilot:
+        await sees(app, pilot, "pull requests: #2 open, 1 asked for; #1 open")
+        await pilot.press("6")
+        await sees(app, pilot, "#1 open  https://github.com/acme/shop/pull/1")
+        await sees(app, pilot, "#2 open, 1 asked for  top  https://github.com/acme/shop/pull/2")
+        assert "[6 pulls]" in screen_text(app)
 
 
 async def test_a_key_approves_what_waits_after_a_question() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from starter.views import session_words
 from starter.views.live_picture import picture
-from tests.unit.starter.shown import changeset, session, task
+from tests.unit.starter.shown import changeset, pull, session, task
 from workflows.domain.session.session_values import SessionPhase
 from workflows.domain.task import TaskState
 
@@ -37,6 +37,14 @@ def test_the_live_view_fits_the_terminal_and_shows_unfinished_tasks(
 def test_a_small_session_is_shown_completely() -> None:
     small = session(tasks=(task("a"),), changesets=(changeset("a", "collecting"),))
     assert picture(small, "blueflame", 200, 23) == session_words.status(small, "blueflame")
+
+
+def test_the_newest_pull_requests_are_among_what_matters_first() -> None:
+    proposed = MANY.model_copy(update={"pulls": tuple(pull(n, asked=n % 2) for n in range(1, 10))})
+    lines = picture(proposed, "blueflame", 80, 23)
+    assert "  pull request #9 open, 1 asked for  https://github.com/acme/shop/pull/9" in lines
+    assert "  pull request #8 open  https://github.com/acme/shop/pull/8" in lines
+    assert "  ... 7 more" in lines
 
 
 def test_how_to_go_on_is_never_left_out() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from starter.sessions.open_questions import ChangesetAsk, PlanAsk
 from starter.sessions.shown_session import ProviderWait
 from starter.views import safety_labels, session_words, work_words
-from tests.unit.starter.shown import DIGEST, HOSTILE, changeset, session, task
+from tests.unit.starter.shown import DIGEST, HOSTILE, changeset, pull, session, task
 from workflows.domain.ids import ChangesetId, Digest, SessionId
 from workflows.domain.session.notice import Notice, NoticeKind
 from workflows.domain.session.session_config import Routes, SessionConfig
@@ -165,6 +165,15 @@ def test_only_changes_are_printed_again() -> None:
     after = session(tasks=(task("a", TaskState.DEVELOPING, attempt=1), task("b")))
     assert session_words.changes(before, after) == ["  developing  a  Fix a"]
     assert session_words.changes(after, after) == []
+
+
+def test_a_pull_request_is_printed_when_it_changes() -> None:
+    first, second = (session(pulls=(pull(1, asked=asked),)) for asked in (0, 2))
+    line = "  pull request #1 open{}  https://github.com/acme/shop/pull/1"
+    assert session_words.changes(session(), first) == [line.format("")]
+    assert session_words.changes(first, second) == [line.format(", 2 asked for")]
+    assert session_words.changes(second, second) == []
+    assert line.format(", 2 asked for") in session_words.changes(None, second)
 
 
 def test_safety_labels_are_printed_only_when_they_change() -> None:

@@ -11,7 +11,8 @@ from activities.adapters.git.git_command import Git
 from activities.adapters.git.host_git import GitHostRepository
 from activities.adapters.git.user.branch_landing import GitUserRepository
 from activities.adapters.git.user.fast_forward import Person
-from activities.ports.host_repository import CheckpointRequest, Collected, HistoryImport, TaskCommit
+from activities.ports.host_repository import CheckpointRequest, Collected, HistoryImport
+from activities.ports.merge_values import TaskCommit
 from activities.ports.user_repository import LandOutcome, LandRequest
 from workflows.domain.ids import Commit, SessionId, TaskId
 

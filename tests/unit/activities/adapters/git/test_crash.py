@@ -16,8 +16,8 @@ from activities.adapters.git.git_command import Completed, Git, Scope
 from activities.adapters.git.host_git import GitHostRepository
 from activities.adapters.git.repository_cleanup import Cleanup
 from activities.adapters.git.user.branch_landing import GitUserRepository
-from activities.ports.host_repository import HistoryImport, TaskCommit
-from activities.ports.merge_values import MergePart
+from activities.ports.host_repository import HistoryImport
+from activities.ports.merge_values import MergePart, TaskCommit
 from activities.ports.user_repository import FastForwardRequest, HandOver, LandRequest
 from tests.unit.activities.adapters.git.home import (
     BRANCH,

@@ -8,8 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from starter.cli import app
+from starter.commands.operating.notify_command import tried_lines
 from starter.console.exit_codes import ExitCode
+from tests.documented import unshown
 from tests.receiver import Receiver, receiving
+from workers.local.trial_message import TriedTarget
 
 
 @pytest.fixture
@@ -47,6 +50,7 @@ def test_each_target_gets_one_message_also_in_quiet_hours(
         ["phone", "sent"],
         ["ops", "sent"],
     ]
+    assert unshown("notifications", out.splitlines()[0]) == []
     assert sorted(post.path for post in receiver.posts) == ["/ops", "/phone"]
     assert receiver.to("/ops")[0].json["kind"] == "test"
 
@@ -55,7 +59,9 @@ def test_a_target_that_fails_is_named_with_its_reason(tmp_path: Path, receiver: 
     receiver.answers += [500, 500]
     code, out, _ = typed(tmp_path, section(tmp_path, receiver.port), "--test", "--json")
     assert code == ExitCode.FAILED
-    faults = {each["target"]: each["fault"] for each in json.loads(out)["tried"]}
+    tried = [TriedTarget.model_validate(each) for each in json.loads(out)["tried"]]
+    faults = {each.target: each.fault for each in tried}
+    assert unshown("notifications", "\n".join(tried_lines(tried[1:]))) == []
     assert faults["ops"] == "the server answered with status 500"
     assert faults["phone"].startswith("the service did not accept it")
 
@@ -67,6 +73,7 @@ def test_without_an_option_targets_are_listed_and_nothing_is_sent(
     assert (code, receiver.posts) == (ExitCode.COMPLETE, [])
     assert out.splitlines()[1:3] == ["  phone            Apprise", "  ops              webhook"]
     assert str(receiver.port) not in out
+    assert unshown("notifications", out) == []
     assert "quiet hours: 00:00-23:59" in out
     document = json.loads(typed(tmp_path, section(tmp_path, receiver.port), "--json")[1])
     assert document["targets"] == {"phone": "apprise", "ops": "webhook"}

@@ -1,10 +1,10 @@
-"""`starter.machine.cleaning.cleanup_request`: what outlived a session that was terminated."""
+"""`starter.machine.cleaning.cleanup_request`: what of a session still runs after its end."""
 
 from typing import NamedTuple
 
 import pytest
 
-from starter.machine.cleaning.cleanup_request import left_behind
+from starter.machine.cleaning.cleanup_request import left_behind, reporting
 
 
 class Listed(NamedTuple):
@@ -29,3 +29,9 @@ def test_what_serves_a_session_that_is_gone_is_ended_with_it() -> None:
 def test_it_stays_while_anything_else_of_the_session_runs(kind: str) -> None:
     others = [Listed("session/a", kind), Listed("session/b/pulls", "PullRequests")]
     assert left_behind([*KEPT, *others]) == {"session/b/pulls"}
+
+
+def test_only_an_ended_session_whose_report_is_still_written_is_called_so() -> None:
+    running = [Listed(f"session/{each}/report", "SessionReport") for each in "abc"]
+    running += [Listed("session/a", "SessionWorkflow"), Listed("session/b/pulls", "PullRequests")]
+    assert reporting(running, {"b", "c", "d"}) == {"c"}

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -9,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from activities.adapters.git.user.branch_landing import GitUserRepository
-from activities.ports.host_repository import TaskCommit
-from activities.ports.merge_values import Merged, MergePart
+from activities.ports.merge_values import Merged, MergePart, TaskCommit
 from activities.ports.user_repository import Landed, LandOutcome, LandRequest, Refused
 from tests.unit.activities.adapters.git.home import BRANCH, RESULT, WHEN, Home, write
 from workflows.domain.evolution import evolve
@@ -24,6 +24,14 @@ _KEYGEN = """#!/bin/sh
 id -un >/dev/null 2>&1 && exec ssh-keygen "$@"
 exec unshare --map-root-user ssh-keygen "$@"
 """
+_CERTIFICATE = """Key-Type: RSA
+Key-Length: 2048
+Key-Usage: sign
+Serial: random
+Name-DN: CN=Ann Example
+Name-Email: ann@example.org
+"""
+_GNUPG = {"openpgp": "gpg", "x509": "gpgsm"}
 needs_keys = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen")
 
 
@@ -82,12 +90,12 @@ class Signer:
         span = f"{self.home.base}..{BRANCH}"
         return self.home.run("log", "--topo-order", f"--format={form}", *more, span).splitlines()
 
-    def verified(self) -> list[str]:
-        """Return git's own word on each signature."""
+    def verified(self, *more: str) -> list[str]:
+        """Return git's own word on each signature; `more` are further settings."""
         allowed = f"gpg.ssh.allowedSignersFile={self.home.top / 'allowed'}"
         span = f"{self.home.base}..{BRANCH}"
         program = f"gpg.ssh.program={self.home.top / 'keygen'}"
-        options = ("-c", allowed, "-c", program)
+        options = [part for each in (allowed, program, *more) for part in ("-c", each)]
         for commit in self.log("%H"):
             self.home.run(*options, "verify-commit", commit)
         return self.home.run(*options, "log", "--format=%G?", span).split()
@@ -139,6 +147,90 @@ async def test_every_commit_is_signed_by_the_person_and_verifies(signer: Signer)
     assert trees[0] == trees[1]
     assert signer.home.run("rev-list", "--count", "--merges", BRANCH) == "1"
     signer.home.run("fsck", "--strict")
+
+
+@pytest.fixture
+def key_ring(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
+    """Return a folder for keys of GnuPG: its agent's socket needs a short path."""
+    place = tmp_path_factory.mktemp("gpg")
+    place.chmod(0o700)
+    # Otherwise the agent first measures how many rounds take a tenth of a second.
+    write(place, {"gpg-agent.conf": "s2k-count 65536\n"})
+    yield place
+    subprocess.run(["gpgconf", "--homedir", str(place), "--kill", "all"], check=True)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(form, marks=pytest.mark.skipif(not shutil.which(program), reason="no program"))
+        for form, program in _GNUPG.items()
+    ],
+)
+async def test_gnupg_signs_too_without_asking_for_a_passphrase(
+    signer: Signer, key_ring: Path, form: str
+):
+    home = signer.home
+    make_gnupg_key(key_ring, form)
+    set_up_gnupg(home, key_ring, form)
+    await signer.work("one")
+    first = await signer.work("two")
+    outcome = await signer.land(first)
+    assert isinstance(outcome, Landed), outcome
+    assert outcome.notice == ""
+    assert signer.verified(f"gpg.{form}.program={home.top / form}") == ["G"] * 3
+
+
+@pytest.mark.skipif(not shutil.which("gpg"), reason="no gpg")
+async def test_a_key_of_gnupg_that_asks_for_a_passphrase_is_not_waited_for(
+    signer: Signer, key_ring: Path
+):
+    make_gnupg_key(key_ring, "openpgp", "a passphrase")
+    set_up_gnupg(signer.home, key_ring, "openpgp")
+    await signer.work("one")
+    outcome = await signer.land()
+    assert isinstance(outcome, Landed)
+    assert "the commits have no signature" in outcome.notice
+    assert signer.log("%G?") == ["N"]
+
+
+def make_gnupg_key(place: Path, form: str, phrase: str = "") -> None:
+    """Make the person's key, and trust it; the agent forgets the passphrase."""
+    program = ("--homedir", str(place), "--batch", "-q", "--pinentry-mode", "loopback")
+    if form == "openpgp":
+        asked = ("--quick-generate-key", "Ann Example <ann@example.org>", "ed25519", "sign")
+        _gnupg("gpg", *program, "--passphrase", phrase, *asked, "never")
+    else:
+        write(place, {"asked": _CERTIFICATE, "gpgsm.conf": "disable-crl-checks\n"})
+        made = _gnupg(
+            "gpgsm", *program, "--passphrase-fd", "0", "--generate-key", "asked", at=place
+        )
+        (place / "certificate").write_bytes(made)
+        _gnupg("gpgsm", *program, "--import", "certificate", at=place)
+        keys = _gnupg("gpgsm", *program, "--with-colons", "--list-keys").decode().splitlines()
+        print_of = next(line.split(":")[9] for line in keys if line.startswith("fpr:"))
+        write(place, {"trustlist.txt": f"{print_of} S relax\n"})
+    subprocess.run(["gpgconf", "--homedir", str(place), "--kill", "all"], check=True)
+
+
+def _gnupg(*argv: str, at: Path | None = None) -> bytes:
+    return subprocess.run(argv, cwd=at, input=b"\n", capture_output=True, check=True).stdout
+
+
+def set_up_gnupg(home: Home, place: Path, form: str) -> None:
+    """Let the person's git sign with a key of GnuPG, and let `verified` ask the same keys."""
+    home.person = replace(home.person, signing={**home.person.signing, "GNUPGHOME": str(place)})
+    home.user = GitUserRepository(home.git, home.person)
+    program = home.top / form
+    write(
+        home.top,
+        {
+            ".gitconfig": "[user]\n name = Ann Example\n email = ann@example.org\n"
+            f" signingkey = ann@example.org\n[gpg]\n format = {form}\n[commit]\n gpgsign = true\n",
+            form: f'#!/bin/sh\nexec {_GNUPG[form]} --homedir {place} "$@"\n',
+        },
+    )
+    program.chmod(0o755)
 
 
 @needs_keys

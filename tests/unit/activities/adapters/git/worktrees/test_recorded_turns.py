@@ -2,8 +2,7 @@
 
 import pytest
 
-from activities.ports.host_repository import TaskCommit
-from activities.ports.merge_values import Rebase
+from activities.ports.merge_values import Rebase, TaskCommit
 from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home, write
 from workflows.domain.ids import Commit, TaskId
 
