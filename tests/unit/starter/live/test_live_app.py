@@ -64,10 +64,10 @@ async def test_pull_requests_are_named_above_and_listed_with_their_addresses() -
     proposed = READY.model_copy(update={"pulls": (pull(1), pull(2, key="top", asked=1))})
     app = app_of(StandIn(proposed))
     async with app.run_test(size=SMALL) as pilot:
-        await sees(app, pilot, "pull requests: #2 open, 1 asked for; #1 open")
+        await sees(app, pilot, "pull requests: #2 open, 1 to fix; #1 open")
         await pilot.press("6")
         await sees(app, pilot, "#1 open  https://github.com/acme/shop/pull/1")
-        await sees(app, pilot, "#2 open, 1 asked for  top  https://github.com/acme/shop/pull/2")
+        await sees(app, pilot, "#2 open, 1 to fix  top  https://github.com/acme/shop/pull/2")
         assert "[6 pulls]" in screen_text(app)
 
 
