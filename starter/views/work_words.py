@@ -103,5 +103,5 @@ def pull_line(pull: PullLine) -> str:
 
 def pull_state(pull: PullLine) -> str:
     """Return a pull request's number, its state, and how much it is asked for."""
-    asked = f", {pull.asked} asked for" if pull.asked else ""
+    asked = f", {pull.asked} to fix" if pull.asked else ""
     return f"#{pull.number} {pull.state}{asked}"

@@ -70,7 +70,7 @@ class PullRequestCourse:
     def step(self, state: SessionState, *, is_stopped: bool = False) -> SessionState:
         """Take up what was reported, and note what the session wants now; `tell` says it.
 
-        It never waits: a wave that ended meanwhile would be lost with the state that it changed.
+        It never waits: a wave that ended in between would be lost with the state that it changed.
 
         Args:
             state: the session's.

@@ -64,10 +64,10 @@ async def test_pull_requests_are_named_above_and_listed_with_their_addresses() -
     proposed = READY.model_copy(update={"pulls": (pull(1), pull(2, key="top", asked=1))})
     app = app_of(StandIn(proposed))
     async with app.run_test(size=SMALL) as pilot:
-        await sees(app, pilot, "pull requests: #2 open, 1 asked for; #1 open")
+        await sees(app, pilot, "pull requests: #2 open, 1 to fix; #1 open")
         await pilot.press("6")
         await sees(app, pilot, "#1 open  https://github.com/acme/shop/pull/1")
-        await sees(app, pilot, "#2 open, 1 asked for  top  https://github.com/acme/shop/pull/2")
+        await sees(app, pilot, "#2 open, 1 to fix  top  https://github.com/acme/shop/pull/2")
         assert "[6 pulls]" in screen_text(app)
 
 
@@ -141,7 +141,7 @@ async def test_a_turn_that_is_none_is_asked_for_again_and_what_follows_is_told()
         await pilot.press("down", "b")
         await sees(app, pilot, "Rewind task a to which turn?")
         await pilot.press(*"soon", "enter")
-        await sees(app, pilot, "'soon' is no turn: write 3")
+        await sees(app, pilot, "'soon' is not a turn: write 3")
         assert source.sent == []
         await pilot.press("u", *"no", "enter")
         await sees(app, pilot, "revert task: task 'revert-a' takes back task 'a'")
@@ -231,7 +231,7 @@ async def test_comments_on_lines_of_the_diff_go_with_the_decision() -> None:
         await pilot.press("d")
         await sees(app, pilot, "+zwei")
         await pilot.press("c")
-        await sees(app, pilot, "choose a line of the new file")
+        await sees(app, pilot, "select a line of the new file")
         await pilot.press(*["down"] * 7, "c")
         await sees(app, pilot, "Comment on this line:")
         await pilot.press(*"in English", "enter")

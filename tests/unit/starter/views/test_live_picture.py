@@ -42,7 +42,7 @@ def test_a_small_session_is_shown_completely() -> None:
 def test_the_newest_pull_requests_are_among_what_matters_first() -> None:
     proposed = MANY.model_copy(update={"pulls": tuple(pull(n, asked=n % 2) for n in range(1, 10))})
     lines = picture(proposed, "blueflame", 80, 23)
-    assert "  pull request #9 open, 1 asked for  https://github.com/acme/shop/pull/9" in lines
+    assert "  pull request #9 open, 1 to fix  https://github.com/acme/shop/pull/9" in lines
     assert "  pull request #8 open  https://github.com/acme/shop/pull/8" in lines
     assert "  ... 7 more" in lines
 

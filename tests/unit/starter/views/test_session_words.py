@@ -171,9 +171,9 @@ def test_a_pull_request_is_printed_when_it_changes() -> None:
     first, second = (session(pulls=(pull(1, asked=asked),)) for asked in (0, 2))
     line = "  pull request #1 open{}  https://github.com/acme/shop/pull/1"
     assert session_words.changes(session(), first) == [line.format("")]
-    assert session_words.changes(first, second) == [line.format(", 2 asked for")]
+    assert session_words.changes(first, second) == [line.format(", 2 to fix")]
     assert session_words.changes(second, second) == []
-    assert line.format(", 2 asked for") in session_words.changes(None, second)
+    assert line.format(", 2 to fix") in session_words.changes(None, second)
 
 
 def test_safety_labels_are_printed_only_when_they_change() -> None:
