@@ -113,7 +113,7 @@ def test_a_running_session_goes_on_from_a_backup(
     until_blocking((tmp_path / "at").exists, "the agent's command runs")
     before = first.calls(running)
     file = tmp_path / "backup.tar"
-    assert "may happen again" in first.types("backup", str(file))
+    assert "later work may be repeated" in first.types("backup", str(file))
     assert file.stat().st_mode & 0o077 == 0
     first.lose()
     (tmp_path / "go").touch()
