@@ -52,12 +52,11 @@ def mark_unsampled(items: Sequence[pytest.Item]) -> None:
     the count begins depends on the function's name, so that functions with the same cases share
     them.
     """
-    cases: dict[str, list[pytest.Item]] = {}
+    cases: dict[tuple[str, int], list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("sampled"):
-            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for name, those in cases.items():
-        (each,) = those[0].get_closest_marker("sampled").args
+        if mark := item.get_closest_marker("sampled"):
+            cases.setdefault((item.nodeid.partition("[")[0], mark.args[0]), []).append(item)
+    for (name, each), those in cases.items():
         first = crc32(name.encode()) % min(each, len(those))
         for number, item in enumerate(those):
             if number % each != first:
