@@ -39,7 +39,7 @@ async def run(
         argv=("bash", "-ec", script),
         workspace=Workspace(path=tree, environment=environment),
         env=(("TOP", f"https://{world.place}"), ("PLACE", world.place)),
-        limits=Limits(timeout=timedelta(seconds=60)),
+        limits=Limits(timeout=timedelta(seconds=100)),
         network=world.network,
     )
     ran = await world.sandbox(environment).run(command)
@@ -48,6 +48,7 @@ async def run(
     return ran
 
 
+@pytest.mark.slow
 async def test_pip_installs_from_a_private_registry_that_wants_a_login(
     world: Company, tmp_path: Path
 ):
@@ -70,6 +71,7 @@ async def test_npm_installs_from_a_private_registry_that_wants_a_token(
     assert (ran.code, ran.output, ran.refusals) == (0, b"inhouse\n", ())
 
 
+@pytest.mark.slow
 async def test_through_an_upstream_proxy_that_wants_a_login(world: Company, tmp_path: Path):
     script = "python3 -m venv v; v/bin/pip -q --disable-pip-version-check install inhouse; echo ok"
     ran = await run(world, tmp_path, script, world.environment(proxied=True))
