@@ -39,7 +39,7 @@ def _shortened(session: ShownSession, program: str, height: int) -> list[str]:
     notices = [session_words.notice_line(each) for each in session.notices[-_FEW:]]
     unsettled = [each for each in session.changesets if each.state not in {"merged", "dropped"}]
     changesets = _limited(work_words.changeset_lines(unsettled), _FEW)
-    pulls = _limited(session_words.pull_lines(session)[::-1], _FEW)
+    pulls = _limited(work_words.pull_lines(session.pulls)[::-1], _FEW)
     rest = [line for part in (changesets, pulls, notices, asks) for line in part]
     room = max(height - len(head) - 1 - len(rest), 1)
     tasks = _limited(

@@ -212,11 +212,6 @@ def is_stuck(session: ShownSession) -> bool:
     )
 
 
-def pull_lines(session: ShownSession) -> list[str]:
-    """Return a line for each pull request that says what it is."""
-    return [f"  pull request {work_words.pull_line(each)}" for each in session.pulls]
-
-
 def _section(title: str, lines: Iterable[str]) -> list[str]:
     content = list(lines)
     return ["", title, *content] if content else []
@@ -229,7 +224,7 @@ def changes(before: ShownSession | None, now: ShownSession) -> list[str]:
     """Return what is new since the last look, one line each; everything at the first look."""
     if before is None:
         tasks = f"{'Tasks':<11}{counts(now.tasks)}"
-        return [*header(now), tasks, *pull_lines(now), *map(wait_line, now.waits)]
+        return [*header(now), tasks, *work_words.pull_lines(now.pulls), *map(wait_line, now.waits)]
     lines: list[str] = []
     if state(before) != state(now):
         lines.append(f"session: {state(now)}")
@@ -242,7 +237,8 @@ def changes(before: ShownSession | None, now: ShownSession) -> list[str]:
         {c.id: work_words.changeset_line(c) for c in before.changesets},
         {c.id: work_words.changeset_line(c) for c in now.changesets},
     )
-    lines += [line for line in pull_lines(now) if line not in pull_lines(before)]
+    pulls = work_words.pull_lines(before.pulls)
+    lines += [line for line in work_words.pull_lines(now.pulls) if line not in pulls]
     known = {(w.agent, w.until) for w in before.waits}
     lines += [wait_line(w) for w in now.waits if (w.agent, w.until) not in known]
     seen = {(n.kind, n.subject, n.text) for n in before.notices}
