@@ -106,6 +106,11 @@ def pull_line(pull: PullLine) -> str:
     return f"{pull_state(pull)}{of}  {shown(pull.url)}"
 
 
+def pull_lines(pulls: Sequence[PullLine]) -> list[str]:
+    """Return a line for each pull request that says what it is."""
+    return [f"  pull request {pull_line(each)}" for each in pulls]
+
+
 def pull_state(pull: PullLine) -> str:
     """Return a pull request's number, its state, and how much is to fix."""
     asked = f", {pull.asked} to fix" if pull.asked else ""
