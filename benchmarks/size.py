@@ -304,19 +304,47 @@ async def cleaning(top: Path, *, is_new: bool) -> float:
 
 
 def main(megabytes: int, tasks: int) -> None:
-    """Measure everything in a temporary folder, and report."""
+    """Measure everything in a temporary folder; say each figure as it comes, and report all."""
+    figures: dict[str, float] = {}
+    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="blueflame-bench-") as name:
-        top = Path(name)
-        figures = growth(top, tasks)
-        figures["cleanup_growth_mb"] = asyncio.run(cleaning(top / "new", is_new=True))
-        figures["baseline_cleanup_growth_mb"] = asyncio.run(cleaning(top / "old", is_new=False))
-        figures |= importing(top, megabytes)
-    figures |= asyncio.run(sessions(megabytes))
+        for measure in parts(Path(name), megabytes, tasks):
+            found = measure()
+            figures |= found
+            load = round(os.getloadavg()[0], 1)
+            after = {"after_s": round(time.monotonic() - began), "load": load}
+            print(json.dumps(found | after), file=sys.stderr, flush=True)
     report(figures)
 
 
-async def sessions(megabytes: int) -> dict[str, float]:
-    """Measure whole sessions."""
+def parts(top: Path, megabytes: int, tasks: int) -> list[Callable[[], dict[str, float]]]:
+    """Return the measurements in their order: whole sessions first, which need a quiet machine."""
+
+    def whole(session: Coroutine[None, None, dict[str, float]]) -> dict[str, float]:
+        return asyncio.run(session)
+
+    return [
+        lambda: whole(many_at_once(sessions=20, turns=11)),
+        lambda: whole(first_call(megabytes)),
+        lambda: whole(host_cost(small=10, large=200)),
+        lambda: whole(idle_gap(tasks=40)),
+        lambda: whole(status_time(tasks=300)),
+        lambda: growth(top, tasks),
+        lambda: whole(cleanup_growth(top)),
+        lambda: importing(top, megabytes),
+    ]
+
+
+async def cleanup_growth(top: Path) -> dict[str, float]:
+    """Measure a clean-up of either kind."""
+    return {
+        "cleanup_growth_mb": await cleaning(top / "new", is_new=True),
+        "baseline_cleanup_growth_mb": await cleaning(top / "old", is_new=False),
+    }
+
+
+async def first_call(megabytes: int) -> dict[str, float]:
+    """Measure the starts of two sessions on one base."""
 
     def make(top: Path) -> Path:
         place = Place(top)
@@ -324,11 +352,7 @@ async def sessions(megabytes: int) -> dict[str, float]:
         return place.path
 
     first, second = await first_calls(make)
-    figures = {f"first_call_{megabytes}mb_s": first, f"second_call_{megabytes}mb_s": second}
-    figures |= await many_at_once(sessions=20, turns=11)
-    figures |= await host_cost(small=10, large=200)
-    figures |= await idle_gap(tasks=40)
-    return figures | await status_time(tasks=300)
+    return {f"first_call_{megabytes}mb_s": first, f"second_call_{megabytes}mb_s": second}
 
 
 if __name__ == "__main__":
