@@ -50,7 +50,9 @@ def is_gone(number: int) -> bool:
     return False
 
 
-async def test_one_process_answers_all_each_with_its_own(tmp_path, monkeypatch) -> None:
+async def test_one_process_answers_all_each_with_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with answering(tmp_path, monkeypatch) as process:
         names = ["s1", "s2", "s3"]
         answers = await asyncio.gather(*(asked(process, name) for name in names))
@@ -60,7 +62,7 @@ async def test_one_process_answers_all_each_with_its_own(tmp_path, monkeypatch) 
 
 
 async def test_the_last_line_of_one_that_ends_is_told_and_the_next_is_new(
-    tmp_path, monkeypatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with answering(tmp_path, monkeypatch) as process:
         first, _ = await asked(process, "s1")
@@ -71,7 +73,7 @@ async def test_the_last_line_of_one_that_ends_is_told_and_the_next_is_new(
 
 
 async def test_an_answer_that_nobody_waits_for_is_given_to_nobody_else(
-    tmp_path, monkeypatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with answering(tmp_path, monkeypatch) as process:
         first, _ = await asked(process, "s1")
@@ -84,7 +86,9 @@ async def test_an_answer_that_nobody_waits_for_is_given_to_nobody_else(
         assert is_gone(first)
 
 
-async def test_it_goes_when_nothing_more_is_asked(tmp_path, monkeypatch) -> None:
+async def test_it_goes_when_nothing_more_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with answering(tmp_path, monkeypatch, stays_seconds=0.0) as process:
         first, _ = await asked(process, "s1")
         await until(lambda: is_gone(first), "the end of the process")
