@@ -23,6 +23,7 @@ from typer.cli import get_docs_for_click
 from typer.main import get_command
 
 from activities.gates import gitleaks
+from activities.ports.land.hosting_entries import RepositoryPattern
 from scripts.docs_text import COMMANDS, EVENTS_TEXT, METRICS, POLICY, RULES, TEXT, VARIABLES
 from starter import cli
 from starter.configuration import file_shape as file
@@ -184,19 +185,26 @@ def _values(kind: Any, metadata: list[Any]) -> str:
     return _bounded(names.get(bare, "text"), metadata)
 
 
+_ITEMS: list[tuple[Any, str]] = [
+    (values.Command, "commands"),
+    (values.CheckedPath, "path patterns"),
+    (values.CheckedCommand, "command patterns"),
+    (values.CheckedHost, "hosts"),
+    (values.RegistryEntry, "registries"),
+    (values.ToolchainPath, "paths"),
+    (RepositoryPattern, "repositories"),
+]
+
+
 def _listed(item: Any, metadata: list[Any]) -> str:
     if any(isinstance(each, BeforeValidator) for each in metadata):
         return "command"
-    if item == values.Command:
-        return "list of commands"
     if get_origin(item) is Literal:
         return f"list of {', '.join(f'`{value}`' for value in get_args(item))}"
-    if item in {values.CheckedPath, values.CheckedCommand}:
-        return f"list of {'path' if item == values.CheckedPath else 'command'} patterns"
-    if item in {values.RegistryEntry, values.CheckedHost}:
-        return f"list of {'hosts' if item == values.CheckedHost else 'registries'}"
-    is_path = item == values.ToolchainPath or get_origin(item) is not Annotated
-    return "list of paths" if is_path else "list of models"
+    if isinstance(item, type) and issubclass(item, Enum):
+        return f"list of {', '.join(f'`{value.value}`' for value in item)}"
+    named = (name for kind, name in _ITEMS if item == kind)
+    return f"list of {next(named, 'paths' if get_origin(item) is not Annotated else 'models')}"
 
 
 def _bounded(name: str, metadata: list[Any]) -> str:

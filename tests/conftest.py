@@ -5,12 +5,15 @@ Fixtures live beside the tests that use them.
 
 import os
 import signal
+from collections.abc import Generator
 from itertools import groupby
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
+
+from tests.effort import mark_unsampled
 
 # No deadline: a slow machine is not a fault, and a timed assertion does not belong in a test.
 _CALM = settings(
@@ -41,9 +44,11 @@ _LONG = ("slow", "crash")
 pytest_plugins = ("tests.servers", "tests.theatre")
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin the files of whole sessions early."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
+    """Sample cases before tests are chosen by their marks; begin files of whole sessions early."""
+    mark_unsampled(items)
+    yield
     items[:] = _long_files_early(items)
 
 

@@ -1,6 +1,7 @@
 """What a costly test does each time, and what it does in `make test-slow` only."""
 
 from collections.abc import Sequence
+from zlib import crc32
 
 import pytest
 from _pytest.mark import ParameterSet  # what `pytest.param` returns has no public name
@@ -44,9 +45,20 @@ def _meet(row: int, column: int, first: Sequence[object], second: Sequence[objec
     return row % shorter == column % shorter
 
 
-def some(cases: Sequence[object], each: int) -> list[ParameterSet]:
-    """Return all cases for `parametrize`: in an ordinary run the first of so many, and so on."""
-    return [
-        pytest.param(case, marks=pytest.mark.slow if number % each else ())
-        for number, case in enumerate(cases)
-    ]
+def mark_unsampled(items: Sequence[pytest.Item]) -> None:
+    """Mark as slow what an ordinary run leaves out of the tests with the mark `sampled(each)`.
+
+    Of the cases of one test function, every `each`-th is run, and always at least one. With which
+    the count begins depends on the function's name, so that functions with the same cases share
+    them.
+    """
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for name, those in cases.items():
+        (each,) = those[0].get_closest_marker("sampled").args
+        first = crc32(name.encode()) % min(each, len(those))
+        for number, item in enumerate(those):
+            if number % each != first:
+                item.add_marker(pytest.mark.slow)

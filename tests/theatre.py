@@ -25,8 +25,7 @@ from temporalio.common import RawValue
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Worker
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from tests.all_contracts import CONTRACTS
 from tests.fakes.listener import Listener
@@ -54,8 +53,6 @@ ROUTES = Routes(
 )
 ASK = Approvals()
 _BY_NAME = {contract.name: contract for contract in CONTRACTS}
-_LOADED_ONCE = SandboxRestrictions.default.with_passthrough_modules("workflows", "pydantic")
-"""All code of workflows is loaded once, as in workers, which have no sandbox at all."""
 _BEAT_SECONDS = 0.05
 """Heartbeats bring cancellations; a test should not wait for them."""
 
@@ -278,7 +275,7 @@ async def serving(theatre: Theatre) -> AsyncGenerator[None]:
                     theatre.client,
                     task_queue=queues.WORKFLOWS,
                     workflows=[*wiring.workflows_for(WorkerRole.WORKFLOWS), Listener],
-                    workflow_runner=SandboxedWorkflowRunner(restrictions=_LOADED_ONCE),
+                    workflow_runner=UnsandboxedWorkflowRunner(),
                     on_fatal_error=theatre.lose,
                 )
             )

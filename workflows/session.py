@@ -69,7 +69,7 @@ class _Stopped(Exception):  # noqa: N818  (control flow inside this module, not 
 class SessionWorkflow:
     """Purpose: the truth about one session.
 
-    Signals and Updates: those of `policy.session.decisions.NAMES`, each with one JSON object
+    Signals and Updates: those of `policy.decision.decisions.NAMES`, each with one JSON object
     (`decision_inbox`); `ledger_event`, `item_reported`, `message_lost`. Queries: `state`, `plan`,
     `task`, `agents`. A continuation carries `SessionState` and needs a gap between the waves
     (`run_length`).

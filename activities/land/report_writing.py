@@ -1,4 +1,4 @@
-"""Writing the report of a session that nobody followed to its end."""
+"""Writing the report of a session that no command followed to its end."""
 
 from collections.abc import Awaitable, Callable
 

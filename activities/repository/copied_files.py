@@ -111,7 +111,7 @@ def _remedy(path: str) -> str:
 
 def _path_fault(path: str) -> str | None:
     if not path or _CONTROL.search(path):
-        return "a path is neither empty nor holds control characters"
+        return "a path must not be empty or contain control characters"
     if path.startswith(("/", "~")) or "\\" in path or re.match(r"[A-Za-z]:", path):
         return "write a path relative to the repository's root, with '/'"
     parts = path.split("/")

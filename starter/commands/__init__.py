@@ -1,4 +1,4 @@
-"""The commands, in rooms by what they are for; each function is one command.
+"""The commands, in one folder for each purpose; each function is one command.
 
 What several commands share is in the other rooms of `starter`.
 """

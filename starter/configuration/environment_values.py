@@ -57,8 +57,8 @@ def variable_fault(name: str) -> str | None:
         return "the sandbox sets it; programs are found through 'environment.toolchains'"
     if _SECRET.search(name):
         return (
-            "it looks like a secret, and agents read what is set here; a project whose tests need "
-            "one has to be given a harmless stand-in under another name"
+            "it looks like a secret, and agents can read it; if the tests need a value, set a "
+            "harmless one under another name"
         )
     return None
 

@@ -95,7 +95,7 @@ MEANINGS: Final = {
     "repository's file may only repeat your own value",
     "environment.variables": "variables for commands in the sandbox, such as `{RUSTUP_HOME: "
     "~/.rustup}`; agents can read them",
-    "environment.registries": "more about package registries that `worktree.network` lists, such "
+    "environment.registries": "details of package registries that `worktree.network` lists, such "
     "as `[{host: mirror.example.org, private: true}]` "
     "([environments](environments.md#registries)). A repository's file may only repeat your own "
     "value",
@@ -142,62 +142,68 @@ MEANINGS: Final = {
     "policy.write_paths": "the only files within its claims that a task may write",
     "policy.blocked_paths": "files that agents may neither read nor write",
     "policy.protected_paths": "files that no task may write, even if it claims them, in addition "
-    "to the built-in set; for example a baseline's tests",
-    "deliver": "where the result goes: `branch` is the branch `blueflame/<session>`; "
-    "`fast_forward` also moves the branch that the session started from, if it is checked out "
-    "nowhere; `pull_request` also proposes that branch on the hosting service of the repository's "
-    "remote ([delivery](delivery.md)). A repository's file may say `pull_request` only if you have "
-    "an entry in `hosting`, and `fast_forward` only if you say it",
+    "to the built-in set; for example important tests",
+    "deliver": "where the result goes ([delivery](delivery.md)): always to the branch "
+    "`blueflame/<session>`; with `fast_forward`, the branch that the session started from also "
+    "moves, unless it is checked out; with `pull_request`, Blue Flame also pushes the branch and "
+    "opens a pull request. A repository's file may say `pull_request` only if you have an entry in "
+    "`hosting`, and `fast_forward` only if you say it",
     "pull_request.remote": "the remote of your repository that branches are pushed to",
-    "pull_request.target": "the branch that a pull request is to be merged into; default: the "
+    "pull_request.target": "the branch that pull requests propose to merge into; default: the "
     "branch that the session starts from",
     "pull_request.per": "`session`: one pull request for the whole session; `changeset`: a stack "
     "with one for each merged changeset",
-    "pull_request.poll": "how often Blue Flame looks at checks and reviews; less often while "
-    "nothing changes",
-    "pull_request.follow": "how long a session whose work is all merged stays open to follow its "
-    "pull requests; by default it ends at once",
-    "pull_request.feedback": "who starts an attempt at what a red check or a review asks for: "
-    "`ask` leaves it to you (`blueflame rework`), `auto` starts it",
-    "pull_request.rounds": "how many such attempts a session may start",
+    "pull_request.poll": "how often Blue Flame looks for checks and reviews; it looks less "
+    "often while nothing changes",
+    "pull_request.follow": "after everything is merged, how long the session stays open to follow "
+    "its pull requests; by default it ends at once",
+    "pull_request.feedback": "what happens if a check fails or a review asks for changes: `ask` "
+    "waits for your `blueflame rework`, `auto` starts the rework",
+    "pull_request.rounds": "how many of these reworks a session may start",
     "commits.history": "`squash`: one commit for each task; `keep`: one for each turn of an agent "
     "that changed files",
-    "commits.author": "who is the author of the commits on the session's branch: `blueflame`, or "
-    "`me`, as your git's `user.name` and `user.email` name you",
-    "commits.committer": "their committer; default: the author, or you if you sign them",
-    "commits.trailers": "the trailers of their messages: `session`, `task` and `attempt` say where "
-    "a commit comes from; `co_author` names Blue Flame if it is not the author",
-    "commits.sign": "`auto` signs them with your key if your git is set up to (`commit.gpgSign`), "
-    "and delivers them unsigned, with a notice, if the key cannot be used; `always` delivers "
-    "nothing unsigned",
-    "hosting": "hosting services that you allow Blue Flame to push to, by the host's name in the "
+    "commits.author": "the author of the commits on the session's branch: `blueflame`, or `me` "
+    "for the `user.name` and `user.email` of your git",
+    "commits.committer": "the committer of these commits; default: the author, or you if you "
+    "sign them",
+    "commits.trailers": "the trailers of the commit messages: `session`, `task` and `attempt` say "
+    "where a commit comes from; `co_author` names Blue Flame if it is not the author",
+    "commits.sign": "`auto` signs the commits with your key if your git signs commits "
+    "(`commit.gpgSign`), and delivers them unsigned, with a notice, if the key cannot be used; "
+    "`always` delivers nothing unsigned; `never` does not sign",
+    "hosting": "hosting services that Blue Flame may push to, by the host name in the "
     "remote's URL ([delivery](delivery.md)). A repository's file may only repeat your own entries",
-    "hosting.NAME.repositories": "the repositories on this host that branches may be pushed to: "
+    "hosting.NAME.repositories": "the repositories on this host to which Blue Flame may push "
+    "branches: "
     "`acme/shop`, `acme/*`, or `*` for all",
-    "hosting.NAME.api": "`github`, `gitlab` or `gitea` (also for Forgejo); default: known for "
-    "github.com, gitlab.com, codeberg.org and gitea.com",
-    "hosting.NAME.url": "address of the API; default: where the API usually is on this host",
-    "hosting.NAME.git_url": "address that branches are pushed to, with `{repository}`; default: "
+    "hosting.NAME.api": "`github`, `gitlab` or `gitea` (also for Forgejo); needed for "
+    "hosts other than github.com, gitlab.com, codeberg.org and gitea.com",
+    "hosting.NAME.url": "address of the API; default: the usual address on this host",
+    "hosting.NAME.git_url": "address for pushing branches, with `{repository}`; default: "
     "`https://HOST/{repository}.git`",
     "hosting.NAME.token": "name of the environment variable that holds the token; default: "
-    "`GH_TOKEN` or `GITHUB_TOKEN`, `GITLAB_TOKEN`, `GITEA_TOKEN` or `FORGEJO_TOKEN`; then what "
-    "`gh` or `glab` is logged in with",
-    "on_cap": "what happens at the cap, and in the other cases in which a session pauses by "
-    "itself ([operating](operating.md#pause-stop-resume)): `pause` waits for you, `stop` ends the "
+    "`GH_TOKEN` or `GITHUB_TOKEN`, `GITLAB_TOKEN`, `GITEA_TOKEN` or `FORGEJO_TOKEN`; then the "
+    "login of `gh` or `glab`",
+    "on_cap": "what happens at the cap, and in the other cases in which a session pauses "
+    "automatically ([operating](operating.md#pause-stop-resume)): `pause` waits for you, `stop` "
+    "ends the "
     "session",
-    "auto_pause_percent": "above this share of errors of a provider or a tool in five minutes, the "
-    "agents that use it [wait](monitoring.md#errors-that-pause-agents); `0` switches that off",
-    "notifications.tell": "which [messages](notifications.md) you get: `approval`, `question`, "
-    "`paused`, `failed`, `done`, `schedule`. The whole section is allowed only in your own file",
+    "auto_pause_percent": "if more than this share of the calls to a provider or a tool fails in "
+    "five "
+    "minutes, in percent, the agents that use it [wait](monitoring.md#errors-that-pause-agents); "
+    "`0` switches this off",
+    "notifications.tell": "which [messages](notifications.md) you get. The whole section is "
+    "allowed "
+    "only in your own file",
     "notifications.targets": "where messages go: a name for each address, in Apprise's notation "
     "([targets](notifications.md#targets))",
-    "notifications.webhooks": "places that get a signed JSON body: a name for each "
+    "notifications.webhooks": "URLs that get a signed JSON body: a name for each "
     "([webhooks](notifications.md#webhooks))",
     "notifications.webhooks.NAME.url": "address that gets a signed JSON body "
     "([webhooks](notifications.md#webhooks))",
     "notifications.webhooks.NAME.secret_file": "file with the key of the signature; only its owner "
     "may read it",
     "notifications.quiet_hours": "hours in which no message is sent, in the time zone of your "
-    'machine: `"22:00-07:00"`. What is still waiting at their end is told then',
+    'machine: `"22:00-07:00"`. If something is still new at their end, the message is sent then',
 }
 """By dotted key; `NAME` stands for a name that the person gives."""

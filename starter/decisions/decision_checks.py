@@ -94,7 +94,7 @@ def changeset(session: ShownSession, wanted: str, digest: str | None) -> Changes
     found = known.get(ChangesetId(wanted))
     if found is None:
         names = ", ".join(sorted(known)) or "none yet"
-        raise CommandError(f"changeset {wanted!r} does not exist; there are: {names}")
+        raise CommandError(f"changeset {wanted!r} does not exist; the session has: {names}")
     if found not in session_words.waiting(session) or found.digest is None:
         raise CommandError(
             f"changeset {wanted!r} does not wait: it is {found.state.replace('_', ' ')}",
@@ -119,7 +119,7 @@ def known_task(session: ShownSession, task: str) -> None:
     if session.live and task not in known:
         names = ", ".join(known) or "none yet"
         raise CommandError(
-            f"task {task!r} does not exist in session {session.session!r}; there are: {names}"
+            f"task {task!r} does not exist in session {session.session!r}; its tasks: {names}"
         )
 
 

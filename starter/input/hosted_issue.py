@@ -1,6 +1,6 @@
 """An issue on a hosting service, as the goal of a session.
 
-Title, labels and text are somebody's words: they say what is wanted, and nothing in them is a
+Title, labels and text are another person's words: they say what is wanted, and nothing in them is a
 command, an option or a right. They are cut to a size, characters that show nothing are written
 out, and what looks like a secret is replaced.
 """

@@ -106,7 +106,7 @@ def changeset_of(session: ShownSession, selected: Selected) -> ChangesetLine:
             return each
     if len(waiting := session_words.waiting(session)) == 1:
         return waiting[0]
-    raise CommandError("no changeset is chosen; move to one, or to one of its tasks")
+    raise CommandError("no changeset is selected; move to one, or to one of its tasks")
 
 
 def _subject(session: ShownSession, selected: Selected) -> Ask:
@@ -144,7 +144,7 @@ def _question(session: ShownSession, selected: Selected) -> str:
             return key.removeprefix(start)
     if len(known) == 1:
         return known[0]
-    raise CommandError("choose a question first" if known else "no agent asks anything now")
+    raise CommandError("select a question first" if known else "no agent is asking anything")
 
 
 def _pause(session: ShownSession, by: str) -> Prompt:
@@ -158,14 +158,14 @@ def _task(session: ShownSession, selected: Selected) -> str:
     for key, start in ((selected.ask, STUCK), (selected.task, TASK)):
         if key.startswith(start):
             return key.removeprefix(start)
-    raise CommandError("choose a task first" if session.tasks else "there is no task yet")
+    raise CommandError("select a task first" if session.tasks else "there is no task yet")
 
 
 def _rewind(task: str, by: str) -> Prompt:
     def decide(said: str) -> Decided:
         place, _, notes = said.strip().partition(" ")
         if (read := _PLACE.fullmatch(place)) is None:
-            raise CommandError(f"{shown(place)!r} is no turn: write 3, or 1:3 for attempt 1")
+            raise CommandError(f"{shown(place)!r} is not a turn: write 3, or 1:3 for attempt 1")
         attempt = int(read["attempt"]) if read["attempt"] else None
         turn, notes = int(read["turn"]), _cut(notes)
         return "rewind_task", RewindTask(id=task, turn=turn, attempt=attempt, notes=notes, by=by)

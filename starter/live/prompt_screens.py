@@ -116,7 +116,7 @@ class DiffScreen(TextScreen):
         """Ask for a comment on the chosen line."""
         key = self.query_one(RowList).chosen
         if comment_on(key, self._diffs, "x") is None:
-            self.query_one("#title", Static).update("choose a line of the new file, then c")
+            self.query_one("#title", Static).update("select a line of the new file, then press c")
             return
         self.app.push_screen(
             PromptScreen("Comment on this line:", "required"), partial(self._add, key)

@@ -33,7 +33,7 @@ def require_place(path: Path) -> None:
             is_there = place.exists()
         except OSError as error:
             raise CommandError(
-                f"data directory {str(path)!r} cannot be looked at ({error.strerror}); {_OTHER}"
+                f"data directory {str(path)!r} cannot be accessed ({error.strerror}); {_OTHER}"
             ) from error
         if is_folder:
             read_version(path)

@@ -48,7 +48,7 @@ async def repository_checks(
     configuration = _configuration(repository, environment, settings.providers)
     keys = _keys(configuration, environment)
     if repository is None:
-        return [Check("repo", "note", f"none is looked at: {why}"), keys]
+        return [Check("repo", "note", f"not checked: {why}"), keys]
     looked_at = Check("repo", "well", str(repository.root))
     session = _session(repository, environment, settings)
     gates = await _gates(repository, session)

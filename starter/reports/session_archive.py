@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from starter.console.program_name import program
 from starter.reports.page import render
 from starter.reports.report_facts import Facts, gather, plan_in_force, with_diffs
-from workers.telemetry.event_list import read_events
+from workers.telemetry.event_list import list_events, read_histories
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,13 +56,11 @@ async def write_archive(
             zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
         ):
             _add_told(archive, facts)
-            events = await read_events(client, session)
+            histories = await read_histories(client, session)
+            events = list_events(histories)
             lines = "".join(f"{each.model_dump_json()}\n" for each in events)
             archive.writestr("events.jsonl", lines)
-            runs = dict.fromkeys((each.workflow, each.run) for each in events)
-            for number, (workflow, run) in enumerate(runs, 1):
-                handle = client.get_workflow_handle(workflow, run_id=run)
-                history = await handle.fetch_history()
+            for number, history in enumerate(histories, 1):
                 archive.writestr(f"histories/{number}.json", history.to_json())
         os.link(beside, path)
     finally:

@@ -113,7 +113,7 @@ def _of_queues(fleet: Fleet) -> Iterator[str]:
         is_own = "/" in each.queue
         if not alive(each, fleet) and (not is_own or each.backlog):
             what = f"host {each.queue.partition('/')[2]!r}" if is_own else f"role {each.queue!r}"
-            yield f"workers: none of {what} asks for work; `up --detach` starts all roles"
+            yield f"workers: none of {what} is running; `up --detach` starts all roles"
         elif each.backlog > _BACKLOG:
             yield f"workers: {each.backlog} pieces of work wait in queue {each.queue!r}"
 

@@ -100,7 +100,7 @@ def record(found: TaskRecord, marks: Sequence[str] = ()) -> list[str]:
     lines += _titled(
         "Criteria", [f"  - {one_line(each, 500)}" for each in task.acceptance_criteria]
     )
-    lines += _titled("Said of it", [line for note in found.notes for line in _text(note)])
+    lines += _titled("Notes for its agent", [line for note in found.notes for line in _text(note)])
     return lines + _titled("Not heard yet", [line for each in found.steers for line in _text(each)])
 
 

@@ -67,7 +67,7 @@ def failed(found: Sequence[ShownQueue]) -> Iterator[str]:
         yield f"  {one.at:%Y-%m-%d %H:%M} UTC, {session}{one_line(each.repository, 200)}"
         yield f"  {one_line(one.reason, 300)}"
     if aside:
-        yield "`requeue ID` puts one into the queue again, `queue remove ID` forgets it"
+        yield "`requeue ID` queues a goal again; `queue remove ID` forgets it"
 
 
 def entry(one: QueuedGoal) -> str:

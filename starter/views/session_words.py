@@ -254,7 +254,7 @@ def _moved(before: "dict[str, str]", now: "dict[str, str]") -> list[str]:
 def no_terminal(session: ShownSession, program: str) -> list[str]:
     """Return the message of a session without a terminal that waits for a person."""
     return [
-        "the session waits for a person, and there is no terminal to ask at; answer with",
+        "the session waits for you, and there is no terminal to ask you on; answer with",
         *asks(session, program),
         f"and follow it with\n  {program} watch {session.session}",
     ]

@@ -98,5 +98,5 @@ def _column(texts: Iterable[str]) -> int:
 def pull_line(pull: PullLine) -> str:
     """Return a pull request as one line: number, state, what it is asked for, address."""
     of = "" if pull.key == "session" else f"  {shown(pull.key)}"
-    asked = f", {pull.asked} asked for" if pull.asked else ""
+    asked = f", {pull.asked} to fix" if pull.asked else ""
     return f"#{pull.number} {pull.state}{asked}{of}  {shown(pull.url)}"

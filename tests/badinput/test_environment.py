@@ -104,6 +104,7 @@ VARIABLES: dict[str, tuple[dict[str, str], ExitCode, str, str]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", VARIABLES)
 def test_a_variable_is_named(command: Command, repository: Path, case: str):
     variables, code, what, remedy = VARIABLES[case]
@@ -207,6 +208,7 @@ TYPED: dict[str, tuple[tuple[str, ...], str, str]] = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("case", TYPED)
 def test_an_argument_is_named(command: Command, repository: Path, tmp_path: Path, case: str):
     (tmp_path / "half.yaml").write_text("nonsense: [")
@@ -257,7 +259,7 @@ def _read_only(top: Path) -> Path:
         (_a_file, "/file' is not a folder"),
         (_below_a_file, "/file' is not a folder"),
         (_a_link_to_a_file, "/link' is not a folder"),
-        (_below_a_closed_folder, "cannot be looked at (Permission denied)"),
+        (_below_a_closed_folder, "cannot be accessed (Permission denied)"),
         (_below_a_read_only_folder, "cannot be written (Permission denied: "),
         (_read_only, "cannot be written (Permission denied: "),
     ],
@@ -431,6 +433,7 @@ def test_doctor_tells_all_that_is_missing_at_once(command: Command, programs: Pa
     assert lines["keys"].startswith("MISSING")
 
 
+@pytest.mark.slow
 def test_a_clock_that_is_behind_is_told(command: Command, tmp_path: Path):
     # The program as it would be with its files of tomorrow: the clock then is behind them.
     packages = tmp_path / "packages"
@@ -514,6 +517,7 @@ def _closed(command: Command, numbers: str, *arguments: str) -> "subprocess.Comp
     return _outside(command, "bash", "-c", line, "bash", *STARTER, *arguments)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("numbers", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_change_no_exit_code(command: Command, numbers: str):
     """Field report R58."""

@@ -13,7 +13,6 @@ from activities.ports.user_repository import FastForwardRequest
 from starter.console.exit_codes import ExitCode
 from tests.badinput import odd_repositories as odd
 from tests.badinput.command import Command
-from tests.effort import some
 from tests.unit.activities.adapters.git.home import BRANCH, Home, fingerprint, write
 
 Make = Callable[[Path], Path]
@@ -115,6 +114,7 @@ def _is_maker(thing: object) -> bool:
     return is_ours and not getattr(thing, "__name__", "_").startswith("_")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("make", WORKS, ids=_name)
 def test_what_works_is_said_beforehand(command: Command, tmp_path: Path, make: Make):
     path = make(tmp_path)
@@ -148,7 +148,8 @@ def test_g56_what_may_not_be_copied_is_refused_by_the_first_check(
     assert (code, errors) == (ExitCode.COMPLETE, "")
 
 
-@pytest.mark.parametrize("make", some([*WORKS], 3), ids=_name)
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("make", [*WORKS], ids=_name)
 async def test_what_works_ends_as_a_branch_beside_all_that_was_there(tmp_path: Path, make: Make):
     """Field reports R02, R22 and R29."""
     home = Home(tmp_path)
@@ -185,6 +186,7 @@ NEWER: dict[Make, tuple[str, ...]] = {
 """Formats of later versions of git: they work where git knows them, and are refused elsewhere."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("make", NEWER, ids=_name)
 @pytest.mark.parametrize("way", ["doctor", "--dry-run", "run"])
 def test_g27_a_format_that_this_git_does_not_know_is_refused_alike(
@@ -201,6 +203,7 @@ def test_g27_a_format_that_this_git_does_not_know_is_refused_alike(
     assert [words for words in NEWER[make] if words not in (out + errors)] == []
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("make", REFUSED, ids=_name)
 def test_what_does_not_work_is_refused_in_one_message(command: Command, tmp_path: Path, make: Make):
     """Field reports R05 and R22."""
@@ -233,6 +236,7 @@ BASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("base", BASES, ids=lambda base: ascii(base)[:20])
 def test_a_base_that_is_none_is_named(command: Command, tmp_path: Path, base: str):
     path = odd.plain(tmp_path)

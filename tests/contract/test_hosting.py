@@ -31,7 +31,6 @@ from activities.adapters.hosting.simulated_hosting.simulated_pulls import (
 )
 from activities.land.hosted_pulls import PullRequestActivities
 from activities.ports.land.hosting_entries import Api
-from tests.effort import some
 from tests.unit.activities.adapters.git.home import Home, plain_git
 from workflows.contracts.hosting_contracts import (
     LookAtPull,
@@ -46,6 +45,8 @@ from workflows.domain.ids import Commit, SessionId
 from workflows.domain.pull_request import PullRequest, PullState, WantedPull
 from workflows.policy.delivery.pull_text import marker
 
+pytestmark = pytest.mark.sampled(3)
+"""Where a test runs for each API, `make test` takes one."""
 SESSION: Final = SessionId("01abc")
 BRANCH: Final = "blueflame/01abc"
 APIS: Final[tuple[Api, ...]] = get_args(Api)
@@ -105,7 +106,7 @@ class Place:
         return plain_git(self.bare, "rev-parse", f"refs/heads/{BRANCH}")
 
 
-@pytest_asyncio.fixture(params=some(APIS, 3))
+@pytest_asyncio.fixture(params=APIS)
 async def place(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncGenerator[Place]:
     """Yield a repository with its remote, for one API."""
     home = Home(tmp_path)
@@ -148,7 +149,8 @@ async def test_what_is_as_wanted_is_not_changed(place: Place):
     assert {each.operation for each in place.service.log[before:]} == {"find"}
 
 
-@pytest.mark.parametrize("trouble", some([*product(OPERATIONS, PASSING)], 5))
+@pytest.mark.sampled(15)
+@pytest.mark.parametrize("trouble", [*product(OPERATIONS, PASSING)])
 async def test_one_pull_request_is_created_whatever_fails(
     place: Place, trouble: tuple[Operation, Fault]
 ):
@@ -164,7 +166,8 @@ async def test_one_pull_request_is_created_whatever_fails(
     assert place.pushed() == wish.pull.commit
 
 
-@pytest.mark.parametrize("trouble", some([*product(OPERATIONS, LASTING)], 3))
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize("trouble", [*product(OPERATIONS, LASTING)])
 async def test_what_a_person_must_mend_is_told_without_the_token(
     place: Place, trouble: tuple[Operation, Fault]
 ):

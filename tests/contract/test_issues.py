@@ -105,6 +105,7 @@ async def test_what_is_not_there_and_what_is_no_issue_is_refused_in_words(place:
             await issues.issue(7)
 
 
+@pytest.mark.sampled(3)
 async def test_faults_that_pass_are_told_apart_from_those_that_do_not(place: Place) -> None:
     issues = await place.issues()
     place.service.spoil("find", "unavailable", "lost_after", "limited", "revoked", "forbidden")

@@ -107,7 +107,7 @@ async def leaves_nothing_but_what_is_not_merged(folder: Path, count: int) -> Non
         assert found.refs == {kept}
         assert found.worktrees <= {kept}
         assert [path.stem for path in reports.iterdir()] == [kept]
-        reason = "it ended stopped, so not all of its work is proven merged"
+        reason = "it ended as stopped, so not all of its work is proven merged"
         assert done.kept == planned.kept == {kept: reason}
         play.git(repository, "fsck", "--strict")
         branches = play.git(repository, "branch", "--list", "blueflame/*").split()

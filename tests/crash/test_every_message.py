@@ -248,7 +248,7 @@ async def test_every_kind_of_message_comes_once_although_its_sender_is_killed(
                 "changeset 'asks' waits for approval (tasks: asks)",
                 f"blueflame approve asks --digest {digest} --session S",
             ),
-            ("done", "the session ended, complete", "blueflame report S"),
+            ("done", "the session ended as complete", "blueflame report S"),
             (
                 "failed",
                 "task 'breaks' failed: 1 attempt used",
@@ -262,7 +262,7 @@ async def test_every_kind_of_message_comes_once_although_its_sender_is_killed(
         failed.messages(),
         [
             ("paused", "the session paused: ", "blueflame resume S"),
-            ("failed", "the session ended, incomplete", "blueflame report S"),
+            ("failed", "the session ended as incomplete", "blueflame report S"),
         ],
     )
     assert killed == whole.by_id().keys() | failed.by_id().keys()

@@ -122,6 +122,7 @@ class Container:
 
 
 @pytest.mark.parametrize("role", ROLES)
+@pytest.mark.slow
 def test_a_workers_service_is_healthy_until_it_ends(
     role: Role, tmp_path: Path, temporal_server: ServerAddress
 ) -> None:

@@ -128,6 +128,7 @@ def test_set_up_finds_them_also_where_root_asks(person: Person):
     installed_from_an_index_of_a_closed_home(person)
 
 
+@pytest.mark.slow
 def test_a_gate_that_fails_on_the_base_can_judge(person: Person):
     checks = person.doctor({"test_a.py": UNITTEST % "False"})
     state, text = checks["gate unittest"]

@@ -148,7 +148,7 @@ async def test_a_queued_goal_that_failed_is_listed_and_put_back(place: Place) ->
     # While they find out which session to start: it is started once all the same.
     kill_workers(place.settings, "land", "workflows")
     again = await place.started("run", "--queue", "--issue", place.url(3))
-    assert "is in the queue, set aside, or worked off already" in again
+    assert "is in the queue, set aside, or done already" in again
     states: list[dict[str, Any]] = []
 
     async def session() -> str:
@@ -167,12 +167,12 @@ async def test_a_queued_goal_that_failed_is_listed_and_put_back(place: Place) ->
         return first in await place.run("ls", "--failed")
 
     await until(is_aside, "it is set aside", LONG_PATIENCE)
-    assert "its session ended, stopped" in await place.run("ls", "--failed")
+    assert "its session ended as stopped" in await place.run("ls", "--failed")
     assert "queued again" in await place.run("requeue", first[-8:])
     second = await session()
     assert second != first
     refused = await place.run("queue", "remove", second, code=ExitCode.STALE)
-    assert "is worked off by session" in refused
+    assert "is the goal of open session" in refused
     await place.run("stop", second)
     sessions = json.loads(await place.run("ls", "--json"))["sessions"]
     assert [each["session"] for each in sessions] == [second, first]

@@ -92,6 +92,7 @@ async def _why_again(handle: WorkflowHandle[SlowWorkflow, int]) -> str:
     return reasons[-1].application_failure_info.type
 
 
+@pytest.mark.slow
 async def test_a_killed_workers_activity_is_tried_again_at_the_next_start(
     temporal_settings: Settings, temporal_client: Client, tmp_path: Path
 ) -> None:

@@ -232,6 +232,7 @@ async def test_a_session_that_was_recorded_is_delivered_again(tmp_path: Path) ->
 BODY = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": OPENING.text}]}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 async def test_a_recorder_that_is_killed_leaves_what_was_answered(
     tmp_path: Path, number: signal.Signals

@@ -84,6 +84,7 @@ def _takes(program: socket.socket, address: str) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_a_killed_worker_and_a_killed_server_come_back_where_they_are_known(
     settings: Settings,
 ) -> None:

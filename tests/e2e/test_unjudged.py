@@ -7,7 +7,6 @@ import pytest
 
 from starter.console.exit_codes import ExitCode
 from tests.e2e.note_session import DEVELOPER, PLANNER, REVIEWER, NotePlace
-from tests.effort import some
 from workflows.domain.session.session_config import Pacing
 
 GATE = "gates: {tests: {run: [a-runner-that-is-not-there]}}"
@@ -24,7 +23,7 @@ def place(tmp_path: Path) -> NotePlace:
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("pacing", some([Pacing.WAVE, Pacing.FLOW], 2))
+@pytest.mark.parametrize("pacing", [Pacing.WAVE, Pacing.FLOW])
 @pytest.mark.slow
 def test_unattended_nothing_merges_and_the_end_says_why(place: NotePlace, pacing: Pacing) -> None:
     ended = place.runs("A note", "--auto-approve", "--allow-unjudged-base", "--pacing", pacing)
@@ -49,7 +48,7 @@ def test_a_session_ends_before_it_plans_where_no_gate_can_judge_the_base(place: 
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("pacing", some([Pacing.FLOW, Pacing.WAVE], 2))
+@pytest.mark.parametrize("pacing", [Pacing.FLOW, Pacing.WAVE])
 @pytest.mark.slow
 def test_a_decisions_file_leaves_to_a_person_what_no_gate_judged(
     place: NotePlace, tmp_path: Path, pacing: Pacing

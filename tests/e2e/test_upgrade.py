@@ -95,6 +95,7 @@ def _is_listed(client: Client, build: str) -> Callable[[], Awaitable[bool]]:
     return is_listed
 
 
+@pytest.mark.slow
 async def test_a_session_ends_on_its_own_build_while_another_is_current(
     client: Client, tmp_path: Path
 ) -> None:
@@ -178,9 +179,9 @@ async def test_a_session_whose_build_is_gone_waits_and_says_so(
     settings, sessions, old = settings_of(client, tmp_path), await _begun(client), SessionId("old")
     with fake_worker(settings, "1.0-b"):
         view = await sessions.view(old)
-        assert "it belongs to build '1.0-a', of which no worker runs" in view.reason
+        assert "it belongs to build '1.0-a', which has no running worker" in view.reason
         await until(lambda: _listed_notice(sessions), "`ls` names the build")
-        assert "build '1.0-a', of which no worker runs" in await _problems(client)
+        assert "build '1.0-a', which has no running worker" in await _problems(client)
 
 
 @pytest.mark.slow
@@ -294,7 +295,7 @@ def test_a_session_whose_code_is_gone_waits_until_it_is_adopted(upgraded: Upgrad
     session = upgraded.begin()
     shutil.rmtree(kept_code.builds_dir(upgraded.place.settings) / "1.0-a")
     upgraded.install("1.0-b")
-    assert "it belongs to build '1.0-a', of which no worker runs" in upgraded.types("status")
+    assert "it belongs to build '1.0-a', which has no running worker" in upgraded.types("status")
     assert "no worker of build 1.0-a" in upgraded.types("ls")
     assert "build '1.0-a'" in upgraded.types("health", code=ExitCode.FAILED)
     assert "build 1.0-b fits" in upgraded.types("replay", session)

@@ -359,6 +359,7 @@ async def test_git_works_on_an_index_of_its_own(
     assert again.output == b""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "command",
     [

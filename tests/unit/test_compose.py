@@ -50,6 +50,7 @@ def test_docker_compose_accepts_it(tmp_path: Path):
     assert config(tmp_path, PASSWORDS) == (0, "")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("missing", PASSWORDS)
 def test_there_is_no_default_password(tmp_path: Path, missing: str):
     code, said = config(tmp_path, {**PASSWORDS, missing: ""})

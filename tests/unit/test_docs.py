@@ -69,7 +69,8 @@ OTHERS_OPTIONS = {
     "--as-root",  # pytest, by tests/dropped.py
     "--randomly-seed", "--retry", "--load",  # pytest-randomly, scripts/test, scripts/stress
     "--roles",  # python -m workers
-    "--kills", "--seeds", "--repeats", "--turns", "--details", "--plot",  # benchmarks
+    "--kills", "--seeds", "--repeats", "--turns", "--details", "--plot",
+    "--tasks",  # benchmarks
     "--fingerprints-only",  # scripts/record_histories
     "--enable-auto-tool-choice", "--tool-call-parser", "--enable-prompt-tokens-details",  # vllm
     "--wall-clock", "--artifacts",  # scripts/nightly

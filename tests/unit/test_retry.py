@@ -76,6 +76,7 @@ def test_a_test_that_fails_twice_fails_the_run(project: Path) -> None:
     assert "- test_it.py::test_flaky" in out
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("source", "expected"),
     [("import nowhere\n" + FINE, 2), ("", 5)],

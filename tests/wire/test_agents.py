@@ -41,6 +41,7 @@ def provider(request: pytest.FixtureRequest) -> Provider:
     return name
 
 
+@pytest.mark.sampled(2)
 async def test_r44_cuts_are_charged_at_their_quote_and_the_cap_holds(
     stage: Stage, theatre: Theatre, provider: Provider
 ) -> None:
@@ -58,6 +59,7 @@ async def test_r44_cuts_are_charged_at_their_quote_and_the_cap_holds(
     assert len(asked) * COST <= outcome.bill.usd <= Decimal("0.50")
 
 
+@pytest.mark.sampled(2)
 async def test_r44_what_is_not_billed_costs_nothing(
     stage: Stage, theatre: Theatre, provider: Provider
 ) -> None:
@@ -75,6 +77,7 @@ async def test_r44_what_is_not_billed_costs_nothing(
     assert outcome.bill.usd == 2 * COST
 
 
+@pytest.mark.sampled(2)
 async def test_r13_a_wait_of_hours_is_durable_and_stop_ends_it(
     stage: Stage, theatre: Theatre, provider: Provider
 ) -> None:
@@ -87,6 +90,7 @@ async def test_r13_a_wait_of_hours_is_durable_and_stop_ends_it(
     assert stage.logged("outcome") == ["rate_limited"]
 
 
+@pytest.mark.sampled(2)
 async def test_r13_used_up_credit_holds_and_a_person_resumes(
     stage: Stage, theatre: Theatre, provider: Provider
 ) -> None:

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 SENDS_LIMITS = ("anthropic", "openai")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_an_answer_is_measured(stage: Stage, provider: Provider) -> None:
     seen: dict[str, tuple[float, dict[str, str]]] = {}

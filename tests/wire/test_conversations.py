@@ -9,7 +9,6 @@ from temporalio.testing import ActivityEnvironment
 from activities.adapters.blob_store import MemoryStore
 from activities.message_chain import Conversations
 from activities.model_calls import ModelActivities
-from tests.effort import some
 from tests.unit.activities.adapters.models.wire import OPENING, PROVIDERS, facts, play
 from tests.wire.recorder import Recorder, found, recording
 from tests.wire.stage import Stage, asked
@@ -112,7 +111,8 @@ async def played(talk: Talk, order: Sequence[Provider], turns: Sequence[int]) ->
         assert bool(answer.tool_calls) == (answer.stop == "tool_calls")
 
 
-@pytest.mark.parametrize("order", some(ORDERS, len(ORDERS)), ids="-".join)
+@pytest.mark.sampled(len(ORDERS))
+@pytest.mark.parametrize("order", ORDERS, ids="-".join)
 async def test_thirty_turns_over_two_switches(
     stage: Stage, talk: Talk, order: tuple[Provider, ...]
 ) -> None:
@@ -124,9 +124,8 @@ async def test_thirty_turns_over_two_switches(
     assert len(calls) == len(set(calls)) > TURNS
 
 
-@pytest.mark.parametrize(
-    "switched", some([*zip(ORDERS, (5, 15, 25, 25), strict=True)], len(ORDERS)), ids=str
-)
+@pytest.mark.parametrize("switched", [*zip(ORDERS, (5, 15, 25, 25), strict=True)], ids=str)
+@pytest.mark.slow
 async def test_a_compaction_between_the_switches(
     stage: Stage, talk: Talk, switched: tuple[tuple[Provider, ...], int]
 ) -> None:

@@ -28,6 +28,7 @@ async def test_the_tables_and_the_cases_name_the_same() -> None:
     assert len(CASES) >= 90
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("case", CASES, ids=str)
 async def test_decision(stage: Stage, case: Case) -> None:
     stage.simulator.play(play(case.turn))

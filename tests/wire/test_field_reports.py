@@ -125,6 +125,7 @@ WAITS: list[tuple[Any, timedelta | None]] = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("value", "wait"), WAITS)
 async def test_r13_temporal_waits_and_blue_flame_never_does(
     stage: Stage, provider: Provider, value: Any, wait: timedelta | None
@@ -203,6 +204,7 @@ ODD = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("call", "why"), ODD)
 async def test_r42_odd_calls_are_answered_in_words(
     start: Start, tree: Path, call: str, why: str
@@ -217,6 +219,7 @@ async def test_r42_odd_calls_are_answered_in_words(
     await agent.turn()
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("arguments", ["'null'", "'[]'", "'\"{}\"'", f"'{DEEP}'", "[1]"])
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "local"], indirect=True)
 async def test_r42_arguments_that_are_no_object(start: Start, arguments: str) -> None:

@@ -119,6 +119,7 @@ async def simulator() -> AsyncIterator[Simulator]:
 CASES = [each for each in pairs(PROVIDERS, [*PLAYS]) if each.values not in NOT_THERE]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("provider", "name"), CASES)
 async def test_a_recording_is_the_conversation_again(
     simulator: Simulator, provider: Provider, name: str

@@ -11,7 +11,6 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import ApplicationError, CancelledError
 
-from tests.effort import some
 from tests.fakes.world import Hold, World, answered, model, name_of, planned, tool
 from tests.theatre import Theatre, light_theatre, result_of, scheduled, until_in_history
 from tests.waiting import until
@@ -361,10 +360,8 @@ async def test_a_call_that_was_stopped_in_flight_counts_at_its_quote(theatre: Th
     assert outcome.bill.usd == Decimal("0.10")
 
 
-@pytest.mark.parametrize(
-    "kind",
-    some([FailureType.INVALID_REQUEST, FailureType.CONTEXT_OVERFLOW], 2),
-)
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("kind", [FailureType.INVALID_REQUEST, FailureType.CONTEXT_OVERFLOW])
 async def test_provider_where_no_model_of_the_route_is_left(theatre: Theatre, kind: str):
     """Field report R44."""
     world = Scripted(usd_per_call=Decimal("0.10"))
@@ -376,7 +373,8 @@ async def test_provider_where_no_model_of_the_route_is_left(theatre: Theatre, ki
     assert len(world.calls) == 1
 
 
-@pytest.mark.parametrize("kind", some([FailureType.FENCED, FailureType.SANDBOX_UNAVAILABLE], 2))
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("kind", [FailureType.FENCED, FailureType.SANDBOX_UNAVAILABLE])
 async def test_host(theatre: Theatre, kind: str):
     world = Scripted()
 
@@ -399,6 +397,7 @@ async def test_it_is_told_once_to_wrap_up(theatre: Theatre):
     assert told == [9]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("own", "cap", "end"), [("0.35", "10", AgentEnd.BUDGET), ("3", "0.35", AgentEnd.CAP)]
 )
@@ -490,7 +489,8 @@ async def test_an_answer_without_calls_is_answered_in_words_that_fit(
 # --- calls that fail ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", some([FailureType.OUTCOME_UNKNOWN, FailureType.WORKER_LOST], 2))
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("kind", [FailureType.OUTCOME_UNKNOWN, FailureType.WORKER_LOST])
 async def test_an_unknown_outcome_costs_its_quote_and_is_asked_again(theatre: Theatre, kind: str):
     world = Scripted([tool("bash", command="x")], [SUBMIT], usd_per_call=Decimal("0.10"))
     world.on_call = lambda _: fail(kind) if len(world.calls) in {1, 2, 4, 5} else None
@@ -528,9 +528,8 @@ async def test_stop_ends_the_wait_after_an_unknown_outcome(theatre: Theatre):
     assert (outcome.end, outcome.bill.usd) == (AgentEnd.STOPPED, Decimal("0.10"))
 
 
-@pytest.mark.parametrize(
-    "kind", some([FailureType.AUTHENTICATION_FAILED, FailureType.CREDIT_EXHAUSTED], 2)
-)
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("kind", [FailureType.AUTHENTICATION_FAILED, FailureType.CREDIT_EXHAUSTED])
 async def test_the_routes_next_model_takes_over(theatre: Theatre, kind: str):
     world = Scripted([tool("bash", command="x")], [SUBMIT])
     world.on_call = lambda call: fail(kind) if call.model.family == "alpha" else None

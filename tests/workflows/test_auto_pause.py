@@ -94,6 +94,7 @@ async def test_an_agent_asks_the_next_provider_of_its_route(theatre: Theatre) ->
     assert [call.model.provider for call in world.calls] == ["scripted", "scripted", "other"]
 
 
+@pytest.mark.slow
 async def test_a_session_that_switched_it_off_counts_nothing(theatre: Theatre) -> None:
     world = Failing()
     world.is_told.set()

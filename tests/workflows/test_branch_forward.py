@@ -20,6 +20,7 @@ async def test_the_branch_follows_once_all_is_merged(theatre: Theatre):
     assert "branch 'main' was fast-forwarded" in result.reason
 
 
+@pytest.mark.slow
 async def test_a_branch_that_cannot_follow_is_a_notice_and_no_failure(theatre: Theatre):
     world = World(planned({"id": "a"}))
     world.forward_refused = "'main' is checked out in '/srv/shop'"

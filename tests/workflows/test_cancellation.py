@@ -63,6 +63,7 @@ STOPPED_DURING = (
 """An activity, of which agent, and how many calls there were by then."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("during", "before"), pairs(STOPPED_DURING, [(), ("pause",)]))
 async def test_no_call_follows_a_stop(
     theatre: Theatre, during: tuple[str, str | None, int], before: tuple[str, ...]
@@ -79,6 +80,7 @@ async def test_no_call_follows_a_stop(
     assert result.spent_usd == calls * CALL
 
 
+@pytest.mark.slow
 async def test_a_stop_waits_for_every_agent_and_counts_what_it_cost(theatre: Theatre):
     world = World(planned({"id": "a"}, {"id": "b"}), usd_per_call=CALL)
     reached = {"dev.a.1": asyncio.Event(), "dev.b.1": asyncio.Event()}

@@ -80,6 +80,7 @@ async def growth(world: World) -> float:
     return sizes[38 - 1] / sizes[10 - 2]
 
 
+@pytest.mark.slow
 async def test_what_a_turn_adds_to_the_history_is_flat():
     assert 0.9 <= await growth(Wordy(has_store=True)) <= 1.1
 
@@ -129,6 +130,7 @@ async def spend(theatre: Theatre, queue: str = "workflows") -> Decimal:
     return world.spent
 
 
+@pytest.mark.slow
 async def test_eight_agents_at_once_never_pass_the_cap(theatre: Theatre):
     """Field report R44."""
     assert CAP - 4 * CALL <= await spend(theatre) <= CAP

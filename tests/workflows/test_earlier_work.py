@@ -51,9 +51,7 @@ async def test_a_rewound_task_goes_on_from_that_turn_and_counts_as_an_attempt(
     async with theatre.session(world) as playing:
         await hold.arrived()
         none = await decided(playing, "rewind_task", id="a", turn=9)
-        assert (
-            "attempt 1 of task 'a' has no checkpoint of turn 9; there are those of turns 1" in none
-        )
+        assert "attempt 1 of task 'a' has no checkpoint of turn 9; it has those of turns 1" in none
         assert "no attempt 2" in await decided(playing, "rewind_task", id="a", turn=1, attempt=2)
         for _ in range(2):  # sent again, it has one effect
             await decided(playing, "rewind_task", "once", id="a", turn=2, notes="shorter")
@@ -68,7 +66,7 @@ async def test_a_rewound_task_goes_on_from_that_turn_and_counts_as_an_attempt(
     start = next(each.start for each in world.prepared if each.worktree.agent == "dev.a.2")
     assert start == name_of("rebased", rebased.work, BASE)
     heard = world.heard("dev.a.2", 1)
-    assert "took the work back to what turn 2 of attempt 1 left. They say: shorter" in heard
+    assert "rewound the work to turn 2 of attempt 1, and says: shorter" in heard
     assert [each.what for each in result.decisions].count("rewind_task") == 1
 
 
@@ -83,8 +81,8 @@ async def test_merged_work_is_taken_back_by_git_and_merged_like_any_other(
         assert "is developing" in await decided(playing, "revert_task", id="b")
         assert "`revert a` takes" in await decided(playing, "rewind_task", id="a", turn=1)
         told = await decided(playing, "revert_task", id="a", reason="not wanted")
-        assert told.startswith("task 'revert-a' takes back task 'a' (git made it")
-        assert told.endswith("; built on it: b (developing)")
+        assert told.startswith("task 'revert-a' takes back task 'a' (made by git")
+        assert told.endswith("; tasks that depend on it: b (developing)")
         again = await decided(playing, "revert_task", id="a")
         assert "task 'revert-a' takes 'a' back already" in again
         hold.release()

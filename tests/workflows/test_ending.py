@@ -24,6 +24,7 @@ UNATTENDED = Approvals(plan="auto", changeset="auto_if_green")
 GATES = (GateSpec(name="tests", argv=("true",)),)
 
 
+@pytest.mark.slow
 async def test_a_session_that_ends_by_itself_never_looks_as_if_it_waited(theatre: Theatre):
     """Without a terminal `watch` would leave with code 3, and end the workers that it keeps."""
     world = World(planned({"id": "a"}))
@@ -78,6 +79,7 @@ class LateDelivery(World):
         return Delivered(branch=f"blueflame/{request.session}")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("world", "ends"),
     [

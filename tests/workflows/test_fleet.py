@@ -58,6 +58,7 @@ class Gauges:
             self(metric, value, **labels)
 
 
+@pytest.mark.slow
 async def test_a_look_sees_who_waits_for_whom_and_what_it_costs(theatre: Theatre) -> None:
     async with (
         theatre.session(World(planned({"id": "a"})), approvals=ASK) as asking,

@@ -8,7 +8,6 @@ import pytest
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.exceptions import ApplicationError
 
-from tests.effort import some
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre, result_of, states, until_in_history
 from workflows.contracts.model_contracts import CallModel, ModelOutcome
@@ -59,6 +58,7 @@ def _tells_of_the_key(event: HistoryEvent) -> bool:
     return told.signal_name == "provider_fault"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", KEY_KINDS)
 async def test_an_agent_holds_with_its_conversation_and_goes_on_with_the_same_call(
     theatre: Theatre, kind: str
@@ -103,7 +103,8 @@ def times_told(view: SessionView) -> int:
     return sum(each.count for each in view.notices if each.kind is NoticeKind.PROVIDER)
 
 
-@pytest.mark.parametrize("role", some(list(Role), 3))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("role", list(Role))
 async def test_the_session_pauses_and_a_person_resumes_it(theatre: Theatre, role: Role) -> None:
     """Field report R13."""
     world = Refusing(FailureType.AUTHENTICATION_FAILED, lambda call: call.role is role)

@@ -10,6 +10,7 @@ from workflows.domain.session.session_state import SessionPhase
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
+@pytest.mark.slow
 async def test_only_a_session_that_merged_all_of_its_work_is_proven(theatre: Theatre) -> None:
     async with theatre.session(World(planned({"id": "a"}))) as merged:
         assert (await merged.result()).outcome == "complete"

@@ -134,7 +134,7 @@ async def test_a_session_tells_each_kind_of_need_once_with_the_command_that_answ
         ),
         (
             "done",
-            ["the session ended, stopped: stopped by a person"],
+            ["the session ended as stopped: stopped by a person"],
             ["blueflame report SESSION"],
         ),
     ]
@@ -264,6 +264,7 @@ async def test_a_notifier_that_cannot_send_delays_nothing_and_becomes_a_notice(
         assert (await playing.result()).outcome == "stopped"
 
 
+@pytest.mark.slow
 async def test_what_is_held_in_quiet_hours_is_told_after_them_even_if_the_session_has_ended(
     theatre: Theatre,
 ) -> None:
@@ -284,6 +285,7 @@ async def test_what_is_held_in_quiet_hours_is_told_after_them_even_if_the_sessio
     assert (len(looks), state.sent) == (2, 1)
 
 
+@pytest.mark.slow
 async def test_a_session_without_notifications_starts_no_notifier(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}))
     result = await played(theatre, world)

@@ -95,6 +95,7 @@ async def sizes(theatre: Theatre, session: Playing, *names: str) -> list[int]:
     return [await largest_payload(theatre.client.get_workflow_handle(each)) for each in ids]
 
 
+@pytest.mark.slow
 async def test_r53_a_submission_of_five_megabytes_passes_and_is_kept_outside(theatre: Theatre):
     world = World(planned({"id": "a"}))
     submit = [tool("submit", summary=noise(5_000_000))]

@@ -8,7 +8,6 @@ import pytest
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.sessions.session_client import Sessions
-from tests.effort import some
 from tests.fakes.world import Hold, World, planned
 from tests.theatre import Theatre, played, states
 from workflows.domain.ids import SessionId
@@ -27,8 +26,9 @@ def plan_of(*tasks: dict[str, Any]) -> Plan:
     return Plan.model_validate(planned(*tasks))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
-    "approvals", some([ASK_FOR_THE_PLAN, Approvals(plan="auto", changeset="auto_if_green")], 2)
+    "approvals", [ASK_FOR_THE_PLAN, Approvals(plan="auto", changeset="auto_if_green")]
 )
 async def test_a_persons_own_plan_is_approved_by_them_and_no_planner_is_asked(
     theatre: Theatre, approvals: Approvals

@@ -240,6 +240,7 @@ class SlowToClose(HostingWorld):
         return await super().publish(request)
 
 
+@pytest.mark.slow
 async def test_a_cancellation_while_it_is_closed_ends_the_stopped_session(theatre: Theatre):
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
     world.on_call = hold = Hold(lambda call: call.agent == "dev.b.1")

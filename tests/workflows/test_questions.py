@@ -7,7 +7,6 @@ import pytest
 
 from starter.console.command_errors import CommandError
 from starter.sessions.session_client import Sessions
-from tests.effort import some
 from tests.fakes.world import World, planned, tool
 from tests.theatre import Theatre, played, scheduled, states
 from workflows.contracts.model_contracts import CallModel
@@ -78,6 +77,7 @@ async def test_a_question_waits_for_the_persons_answer(
     assert "answer" in [each.what for each in result.decisions]
 
 
+@pytest.mark.slow
 async def test_the_wait_is_not_the_agents_time_and_runs_no_activity(theatre: Theatre) -> None:
     world = asking(Role.DEVELOPER, [WHICH])
     async with theatre.session(world, approvals=ATTENDED) as playing:
@@ -108,6 +108,7 @@ async def test_a_second_question_is_not_put_to_the_person(theatre: Theatre) -> N
     assert "`question` is missing" in world.heard("dev.a.1", 4)
 
 
+@pytest.mark.slow
 async def test_where_no_one_is_there_the_agent_decides_itself_at_once(theatre: Theatre) -> None:
     world = asking(Role.DEVELOPER, [WHICH])
     result = await played(theatre, world, approvals=UNATTENDED)
@@ -115,7 +116,8 @@ async def test_where_no_one_is_there_the_agent_decides_itself_at_once(theatre: T
     assert "Decide yourself, and say in your submission" in world.heard("dev.a.1", 2)
 
 
-@pytest.mark.parametrize("signal", some(["skip_task", "stop"], 2))
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("signal", ["skip_task", "stop"])
 async def test_an_open_question_ends_with_task_or_session(theatre: Theatre, signal: str) -> None:
     world = asking(Role.DEVELOPER, [WHICH])
     async with theatre.session(world, approvals=ATTENDED) as playing:

@@ -54,6 +54,7 @@ class RedBase(World):
         return GateReport(tree=Tree(name_of(request.commit)), results=(result,))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("depends_on", "is_broken_again", "b"),
     [

@@ -7,7 +7,6 @@ import pytest
 from temporalio.client import WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 
-from tests.effort import some
 from tests.fakes.world import World, approve, planned, reject, tool
 from tests.theatre import Playing, Theatre, states
 from workflows.contracts.gate_contracts import RunGates
@@ -64,9 +63,7 @@ def waits(view: SessionView) -> bool:
     return any(each.digest for each in view.changesets) and bool(view.reason)
 
 
-@pytest.mark.parametrize(
-    "first", some([[UNPROVEN], [MALFORMED], []], 3), ids=["bare", "bad", "silent"]
-)
+@pytest.mark.parametrize("first", [[UNPROVEN], [MALFORMED], []], ids=["bare", "bad", "silent"])
 @pytest.mark.slow
 async def test_an_abstention_moves_to_the_next_model_of_the_route(
     theatre: Theatre, first: list[ToolCall]
@@ -90,7 +87,8 @@ async def test_a_model_that_cannot_be_used_gives_way_within_the_same_review(thea
     assert reviews(world) == [("beta", "review.a.1.1"), ("gamma", "review.a.1.1")]
 
 
-@pytest.mark.parametrize("pacing", some(list(Pacing), 2))
+@pytest.mark.parametrize("pacing", list(Pacing))
+@pytest.mark.slow
 async def test_where_all_abstain_other_tasks_go_on_and_an_unattended_session_is_incomplete(
     theatre: Theatre, pacing: Pacing
 ):
@@ -151,7 +149,8 @@ async def test_a_person_may_reject_what_no_reviewer_judged(theatre: Theatre):
         assert "too clever" in world.heard("dev.a.2", 1)
 
 
-@pytest.mark.parametrize("way", some(["update", "signal"], 2))
+@pytest.mark.parametrize("way", ["update", "signal"])
+@pytest.mark.slow
 async def test_a_new_review_needs_no_new_attempt_and_is_asked_for_once(theatre: Theatre, way: str):
     verdicts = {"review.a.1.1": UNPROVEN, "review.a.1.2": UNPROVEN}
     world = reviewed(lambda call: [verdicts.get(str(call.agent), approve())])
@@ -185,6 +184,7 @@ async def test_a_failed_task_may_be_reviewed_again(theatre: Theatre):
         assert (view.tasks[0].state, view.tasks[0].attempt) == ("validated", 1)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("payload", "reason"),
     [
@@ -224,6 +224,7 @@ async def test_a_reviewer_that_decides_when_asked_again_counts(theatre: Theatre)
         assert states(await session.result()) == {"a": ("merged", 1)}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("second", "state"), [(unchanged(), "merged"), (reject(), "failed")])
 async def test_what_only_unchanged_lines_prove_needs_a_second_look(
     theatre: Theatre, second: ToolCall, state: str

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.effort import some
 from tests.fakes.world import World, approve, name_of, planned, reject
 from tests.theatre import Theatre, played, states
 from workflows.contracts.merging_contracts import (
@@ -44,6 +43,7 @@ def conflicting(times: int) -> World:
     return world
 
 
+@pytest.mark.slow
 async def test_after_a_conflict_the_own_work_stands_on_the_new_head(theatre: Theatre) -> None:
     world = conflicting(1)
     world.rebase = lambda asked: RebasedWork(
@@ -73,7 +73,7 @@ async def test_conflicts_use_up_no_attempt_and_end_in_the_end(theatre: Theatre) 
     assert reason == "conflicts again after 10 reworks; retry or skip it"
 
 
-@pytest.mark.parametrize("pacing", some(list(Pacing), 2))
+@pytest.mark.parametrize("pacing", list(Pacing))
 @pytest.mark.slow
 async def test_what_a_reviewer_rejects_goes_on_from_the_own_work(
     theatre: Theatre, pacing: Pacing
@@ -133,7 +133,8 @@ def failing_with(tasks: str, culprit: str) -> World:
     return world
 
 
-@pytest.mark.parametrize("culprit", some(["b", "a", "c"], 3))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("culprit", ["b", "a", "c"])
 async def test_g21_a_red_merge_is_put_down_to_the_change_that_causes_it_and_uses_no_attempt(
     theatre: Theatre, culprit: str
 ) -> None:

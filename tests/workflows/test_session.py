@@ -5,7 +5,6 @@ from temporalio.client import WorkflowFailureError
 from temporalio.exceptions import ApplicationError, CancelledError
 
 from starter.sessions.session_client import Sessions
-from tests.effort import some
 from tests.fakes.world import Hold, World, approve, name_of, planned, reject, tool
 from tests.theatre import Playing, Theatre, played, request, states
 from tests.waiting import ends
@@ -40,6 +39,7 @@ def _id(session: Playing) -> SessionId:
     return SessionId(session.handle.id.partition("/")[2])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("pacing", list(Pacing))
 async def test_all_tasks_are_merged_in_both_pacings(theatre: Theatre, pacing: Pacing) -> None:
     world = World(planned({"id": "a"}, {"id": "b"}, {"id": "c", "depends_on": ["a", "b"]}))
@@ -64,6 +64,7 @@ async def test_planner_and_developers_are_told_of_the_repository(theatre: Theatr
         pytest.param((("true",),), ["dev.a.1", "plan.1", "review.a.1.1"], marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 async def test_what_is_only_read_and_needs_no_set_up_is_neither_prepared_nor_removed(
     theatre: Theatre, setup: tuple[tuple[str, ...], ...], prepared: list[str]
 ) -> None:
@@ -73,6 +74,7 @@ async def test_what_is_only_read_and_needs_no_set_up_is_neither_prepared_nor_rem
     assert sorted(each.worktree.agent for each in world.removed) == prepared
 
 
+@pytest.mark.slow
 async def test_a_worktree_that_a_reviewers_tool_made_is_removed(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}))
     looks = [tool("bash", command="ls")]
@@ -118,7 +120,8 @@ async def test_a_list_that_nothing_enforces_is_told(
     assert len([text for text in texts if "holds no one back" in text]) == told
 
 
-@pytest.mark.parametrize("pacing", some(list(Pacing), 2))
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("pacing", list(Pacing))
 async def test_what_a_gate_refuses_is_reworked_with_notes(theatre: Theatre, pacing: Pacing) -> None:
     """Field report R35."""
     world = World(planned({"id": "a"}))
@@ -209,7 +212,8 @@ async def test_approval_without_evidence_that_holds_is_never_a_pass(
     assert [a for a in world.agents() if a.startswith("review")] == ["review.a.1.1", "review.a.1.2"]
 
 
-@pytest.mark.parametrize("pacing", some(list(Pacing), 2))
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("pacing", list(Pacing))
 async def test_a_conflict_sends_the_task_back_onto_the_new_head(
     theatre: Theatre, pacing: Pacing
 ) -> None:
@@ -310,6 +314,7 @@ class LostCopy(World):
         return await super().import_base(request)
 
 
+@pytest.mark.slow
 async def test_a_base_that_does_not_fit_the_host_is_sent_whole(theatre: Theatre) -> None:
     world = LostCopy(planned({"id": "a"}))
     result = await played(theatre, world)
@@ -327,6 +332,7 @@ class Forgetful(World):
         return DeliveryLacking() if request.base is None else outcome
 
 
+@pytest.mark.slow
 async def test_a_repository_that_lost_the_base_is_sent_base_and_branch(theatre: Theatre) -> None:
     world = Forgetful(planned({"id": "a"}))
     result = await played(theatre, world)
@@ -339,6 +345,7 @@ async def test_a_repository_that_lost_the_base_is_sent_base_and_branch(theatre: 
     assert [each.base is None for each in world.delivered] == [True, False]
 
 
+@pytest.mark.slow
 async def test_a_wave_whose_last_changeset_is_returned_delivers_what_it_merged(
     theatre: Theatre,
 ) -> None:

@@ -14,12 +14,13 @@ from starter.views import event_words
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre
 from workers.settings import Settings
-from workers.telemetry.event_list import read_events
+from workers.telemetry.event_list import list_events, read_histories
 from workflows.domain.ids import SessionId
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
+@pytest.mark.slow
 async def test_an_archive_tells_a_session_without_a_server(
     theatre: Theatre, tmp_path: Path
 ) -> None:
@@ -50,7 +51,7 @@ async def test_events_are_listed_in_order_and_by_name(theatre: Theatre) -> None:
     async with theatre.session(World(planned({"id": "a"}))) as session:
         await session.result()
         name = session.handle.id.removeprefix("session/")
-    events = await read_events(theatre.client, name)
+    events = list_events(await read_histories(theatre.client, name))
     assert [each.at for each in events] == sorted(each.at for each in events)
     assert (events[0].type, events[0].what) == ("workflow_execution_started", "SessionWorkflow")
     ended = [each for each in events if each.type == "activity_task_completed"]

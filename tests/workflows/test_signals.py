@@ -17,7 +17,6 @@ from temporalio.common import RawValue
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
-from tests.effort import some
 from tests.fakes.world import Hold, World, answered, name_of, planned
 from tests.theatre import (
     ASK,
@@ -340,7 +339,8 @@ async def test_steer_reaches_the_running_agents_next_call(theatre: Theatre):
     assert "use the old name" in world.heard("dev.a.1", 2)
 
 
-@pytest.mark.parametrize("waits_for", some(["a slot", "a dependency"], 2))
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("waits_for", ["a slot", "a dependency"])
 async def test_steer_is_kept_for_a_task_that_has_not_started(theatre: Theatre, waits_for: str):
     later = {"id": "b", "depends_on": ["a"]} if waits_for == "a dependency" else {"id": "b"}
     world = World(planned({"id": "a"}, later))
@@ -514,7 +514,8 @@ async def test_r44_a_budget_that_is_no_amount_is_refused_in_words(theatre: Theat
             assert "set_budget" in notices(view, NoticeKind.BAD_SIGNAL)["set_budget"]
 
 
-@pytest.mark.parametrize("usd", some([0.01, 0], 2))
+@pytest.mark.parametrize("usd", [0.01, 0])
+@pytest.mark.slow
 async def test_r44_set_budget_moves_the_cap_down_and_up_again(theatre: Theatre, usd: float):
     world = World(planned({"id": "a"}), usd_per_call=Decimal("0.05"))
     async with theatre.session(world, approvals=Approvals(changeset="auto_if_green")) as session:
@@ -607,7 +608,8 @@ async def test_no_call_happens_between_pause_and_resume(theatre: Theatre):
     assert len(world.calls) > before
 
 
-@pytest.mark.parametrize("agent", some(["dev.a.1", "plan.1", "review.a.1.1"], 3))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("agent", ["dev.a.1", "plan.1", "review.a.1.1"])
 async def test_stop_cancels_what_runs_and_every_task_that_is_not_over(theatre: Theatre, agent: str):
     """Field report R40."""
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))

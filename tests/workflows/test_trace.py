@@ -88,6 +88,7 @@ def _calls_are_below_their_batch(trace: Trace) -> None:
     assert {each.attributes["gen_ai.operation.name"] for each in calls} == {"execute_tool"}
 
 
+@pytest.mark.slow
 async def test_waits_for_a_person_are_spans_of_the_session(theatre: Theatre):
     world = World(planned({"id": "a"}), usd_per_call=Decimal("0.01"))
     ask = Approvals()
@@ -142,6 +143,7 @@ def _is_inside(span: Span, around: Span) -> None:
         assert (span.ended or around.began) <= (around.ended or span.began), (span, around)
 
 
+@pytest.mark.slow
 async def test_a_collector_gets_each_span_once_whatever_it_or_the_worker_misses(
     theatre: Theatre, tmp_path: Path
 ):

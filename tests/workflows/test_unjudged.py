@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from _pytest.mark import ParameterSet  # what `pytest.param` returns has no public name
 
-from tests.effort import pairs, some
+from tests.effort import pairs
 from tests.fakes.world import World, planned
 from tests.theatre import Theatre, states
 from workflows.contracts.gate_contracts import RunGates
@@ -21,8 +21,6 @@ ALLOWED = Approvals(plan="auto", changeset="auto_if_green", unjudged="allow")
 ATTENDED = Approvals(plan="auto", changeset="ask", unjudged_base="allow")
 ONE = (GateSpec(name="tests", argv=("true",)),)
 PACINGS = pytest.mark.parametrize("pacing", list(Pacing))
-ONE_PACING = pytest.mark.parametrize("pacing", some(list(Pacing), 2))
-"""The other one is a slow test."""
 
 Facts = dict[str, object]
 
@@ -89,6 +87,7 @@ def always(facts: Facts) -> Callable[[RunGates], Facts]:
     return lambda _: facts
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("way", "pacing"), ways("could not start", "cut short", "red without names")
 )
@@ -112,7 +111,8 @@ async def test_unattended_work_that_no_gate_judged_is_not_merged(
     assert any("no gate judges the base" in text for text in told)
 
 
-@ONE_PACING
+@pytest.mark.sampled(2)
+@PACINGS
 async def test_without_gates_unattended_work_is_not_merged(theatre: Theatre, pacing: Pacing):
     world = Gated(always({}))
     async with theatre.session(world, approvals=UNATTENDED, gates=(), pacing=pacing) as session:
@@ -137,6 +137,7 @@ async def test_a_person_may_let_rules_merge_what_no_gate_judged(
     assert line.not_judged
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("way", "pacing"), ways("could not start", "cut short"))
 async def test_a_person_sees_that_no_gate_judged_and_may_approve_by_hand(
     theatre: Theatre, way: str, pacing: Pacing
@@ -157,7 +158,8 @@ async def test_a_person_sees_that_no_gate_judged_and_may_approve_by_hand(
     assert (result.outcome, states(result)) == ("complete", {"a": ("merged", 1)})
 
 
-@ONE_PACING
+@pytest.mark.sampled(2)
+@PACINGS
 @pytest.mark.slow
 async def test_a_rule_may_approve_what_a_gate_judged(theatre: Theatre, pacing: Pacing):
     world = Gated(always({"result": "passed", "exit_code": 0}))
@@ -171,7 +173,8 @@ async def test_a_rule_may_approve_what_a_gate_judged(theatre: Theatre, pacing: P
     assert result.outcome == "complete"
 
 
-@ONE_PACING
+@pytest.mark.sampled(2)
+@PACINGS
 @pytest.mark.slow
 async def test_a_gate_that_judges_only_the_change_counts(theatre: Theatre, pacing: Pacing):
     """The base had no tests; the change brings the first."""
@@ -188,6 +191,7 @@ async def test_a_gate_that_judges_only_the_change_counts(theatre: Theatre, pacin
     assert (result.outcome, line.judged_by) == ("complete", ("tests",))
 
 
+@pytest.mark.sampled(2)
 @PACINGS
 async def test_what_no_gate_judged_after_the_merge_waits_for_a_person(
     theatre: Theatre, pacing: Pacing
@@ -229,6 +233,7 @@ async def test_a_person_approves_what_a_rule_could_not_merge(theatre: Theatre):
     assert result.outcome == "complete"
 
 
+@pytest.mark.slow
 async def test_a_run_that_ends_early_is_refused(theatre: Theatre):
     """Field report G33: the closing line is absent, and the exit code is 0."""
 

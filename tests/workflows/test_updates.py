@@ -52,7 +52,7 @@ async def test_a_refusal_is_said_at_once_and_again(theatre: Theatre) -> None:
             assert refused.value.code == ExitCode.STALE
         await playing.say("sing", {"song": "x"})
         heard = await playing.until(lambda view: "sing" in [n.subject for n in view.notices])
-        assert "there is no signal 'sing'; there are approve_plan" in heard.notices[-1].text
+        assert "there is no signal 'sing'; the signals are approve_plan" in heard.notices[-1].text
         go_on.set()
         assert (await playing.result()).outcome == "complete"
 

@@ -1,6 +1,6 @@
 """A backup and a clean-up of one data directory never run at the same time.
 
-A clean-up packs repositories anew, and removes what a backup has listed but not copied yet.
+A clean-up repacks repositories, and removes what a backup has listed but not copied yet.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ def alone(data_dir: Path) -> Generator[None]:
     lock = FileLock(data_dir / _FILE)
     if not lock.try_acquire():
         raise DataInUseError(
-            f"a backup or a clean-up of {str(data_dir)!r} runs already; try again when it has ended"
+            f"a backup or a clean-up of {str(data_dir)!r} is already running; try again after it"
         )
     try:
         yield

@@ -43,7 +43,7 @@ def restore_backup(settings: Settings, source: Path) -> Manifest:
             _extract(archive, settings.data_dir)
     except (tarfile.TarError, EOFError) as error:
         raise BackupError(
-            f"{str(source)!r} is not a whole backup ({error}); use another one"
+            f"{str(source)!r} is not a complete backup ({error}); use another one"
         ) from error
     return manifest
 
@@ -97,7 +97,7 @@ def _put(archive: tarfile.TarFile, member: tarfile.TarInfo, root: Path) -> None:
     """Put one member in its place; only files and directories that a backup can hold."""
     name = PurePosixPath(member.name)
     if not is_known(name) or not (member.isreg() or member.isdir()):
-        raise BackupError(f"the backup holds {member.name!r}, which is not of Blue Flame")
+        raise BackupError(f"the backup holds {member.name!r}, which does not belong in one")
     place = root / name
     place.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     if member.isdir():

@@ -143,7 +143,7 @@ def add_file(archive: tarfile.TarFile, data_dir: Path, name: PurePosixPath) -> N
     """Add a file, unless it has gone since it was listed; links are not followed, and not added.
 
     Raises:
-        BackupError: it held objects of a repository, which git has packed anew since then, as the
+        BackupError: it held objects of a repository, which git has repacked since then, as the
             clean-up of another machine or a person may have it do.
     """
     try:
@@ -152,8 +152,8 @@ def add_file(archive: tarfile.TarFile, data_dir: Path, name: PurePosixPath) -> N
         is_passing = any(part.startswith("tmp_") for part in name.parts)
         if "objects" in name.parts and name.is_relative_to(REPOSITORIES) and not is_passing:
             raise BackupError(
-                f"{str(name)!r} was packed anew while the backup was written, so the backup would "
-                "not be whole; write it again"
+                f"{str(name)!r} was repacked while the backup was written, so the backup would be "
+                "incomplete; run `backup` again"
             ) from None
 
 

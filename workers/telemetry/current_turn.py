@@ -1,4 +1,4 @@
-"""The turn that an activity works on, for what is logged meanwhile."""
+"""The turn that an activity works on, for what it logs."""
 
 from contextvars import ContextVar
 from typing import Final

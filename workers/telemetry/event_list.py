@@ -4,14 +4,14 @@ Each event is named by what it is about (an activity, a child, a signal), withou
 those may be large, encrypted, or stored elsewhere.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
 from pydantic import BaseModel
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
-from temporalio.client import Client, WorkflowExecution
+from temporalio.client import Client, WorkflowHistory
 
 from workers.telemetry.history_events import time_of
 
@@ -38,41 +38,43 @@ class ListedEvent(BaseModel, frozen=True, extra="forbid"):
     """The first 300 characters of the message of what failed; empty: nothing did."""
 
 
-async def read_events(client: Client, session: str) -> list[ListedEvent]:
-    """Read all histories of a session; no worker is needed.
+async def read_histories(client: Client, session: str) -> list[WorkflowHistory]:
+    """Read all histories of a session, in the order in which their runs began; no worker is needed.
 
     Raises:
         RPCError: the server does not answer.
     """
     query = f'WorkflowId = "session/{session}" OR WorkflowId STARTS_WITH "session/{session}/"'
-    found = [
-        event
+    histories = [
+        await client.get_workflow_handle(each.id, run_id=each.run_id).fetch_history()
         async for each in client.list_workflows(query)
-        for event in await _events(client, each)
     ]
+    return sorted(histories, key=lambda each: (time_of(each.events[0]), each.workflow_id))
+
+
+def list_events(histories: Iterable[WorkflowHistory]) -> list[ListedEvent]:
+    """List the events of histories in the order in which they happened."""
+    found = [event for each in histories for event in _events(each)]
     return sorted(found, key=lambda each: (each.at, each.workflow, each.event))
 
 
-async def _events(client: Client, execution: WorkflowExecution) -> list[ListedEvent]:
-    handle = client.get_workflow_handle(execution.id, run_id=execution.run_id)
+def _events(history: WorkflowHistory) -> list[ListedEvent]:
     listed: list[ListedEvent] = []
     names: dict[int, str] = {}
-    async for event in handle.fetch_history_events():
-        one = _listed(event, execution, names)
+    for event in history.events:
+        one = _listed(event, history, names)
         names[event.event_id] = one.what
         listed.append(one)
     return listed
 
 
-def _listed(
-    event: HistoryEvent, execution: WorkflowExecution, names: Mapping[int, str]
-) -> ListedEvent:
+def _listed(event: HistoryEvent, history: WorkflowHistory, names: Mapping[int, str]) -> ListedEvent:
     name = EventType.Name(event.event_type).removeprefix(_PREFIX).lower()
     begun = _begun_by(event)
     return ListedEvent(
         at=time_of(event),
-        workflow=execution.id,
-        run=execution.run_id,
+        workflow=history.workflow_id,
+        run=history.run_id,
         event=event.event_id,
         type=name,
         what=_NAMES[name](event) if name in _NAMES else names.get(begun, ""),

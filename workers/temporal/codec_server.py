@@ -72,7 +72,7 @@ def _endpoint(
             return PlainTextResponse(text, status_code=403)
         if request.headers.get("origin", origins[0]) not in origins:
             named = ", ".join(origins)
-            return PlainTextResponse(f"only pages of {named} may ask", status_code=403)
+            return PlainTextResponse(f"only pages of {named} may use this server", status_code=403)
         try:
             asked = json_format.Parse(await request.body(), Payloads())
             done = await transform(asked.payloads)

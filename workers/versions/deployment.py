@@ -224,5 +224,5 @@ async def move(client: Client, workflow: str, build: str) -> None:
 
 async def _describe(client: Client) -> DescribeWorkerDeploymentResponse:
     request = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=NAME)
-    # The server limits how often a deployment may be asked for, by whoever asks.
+    # The server limits how often a deployment may be asked for, by all clients together.
     return await client.workflow_service.describe_worker_deployment(request, retry=True)

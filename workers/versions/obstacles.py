@@ -45,8 +45,8 @@ async def obstacle(
 def without_worker(build: str) -> str:
     """Return what to say of a session whose build has no worker."""
     return (
-        f"it belongs to build {build!r}, of which no worker runs; start workers of that build, or "
-        "see whether `replay` lets the session move to the current build"
+        f"it belongs to build {build!r}, which has no running worker; start workers of that build, "
+        "or run `replay` to see whether the session can move to the current build"
     )
 
 

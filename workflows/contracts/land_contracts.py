@@ -164,7 +164,7 @@ class NotificationSent(BaseModel, frozen=True, extra="forbid"):
 
 
 class WriteReport(BaseModel, frozen=True, extra="forbid"):
-    """Write the report of a session that has ended, unless whoever followed it has done so."""
+    """Write the report of an ended session, unless a command that followed it has done so."""
 
     session: SessionId
     ended_at: AwareDatetime

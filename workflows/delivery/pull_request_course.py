@@ -69,7 +69,7 @@ class PullRequestCourse:
     def step(self, state: SessionState, *, is_stopped: bool = False) -> SessionState:
         """Take up what was reported, and note what the session wants now; `tell` says it.
 
-        It never waits: a wave that ended meanwhile would be lost with the state that it changed.
+        It never waits: a wave that ended in between would be lost with the state that it changed.
 
         Args:
             state: the session's.
@@ -102,7 +102,7 @@ class PullRequestCourse:
     async def close(self, state: SessionState) -> SessionState:
         """Have the pull requests closed, because the session was stopped; wait a while for it.
 
-        Nothing else may change the state meanwhile: all waves have ended.
+        Nothing else may change the state here: all waves have ended.
         """
         if not self._is_used:
             return state

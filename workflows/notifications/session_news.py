@@ -26,7 +26,7 @@ class SessionNews:
         self._request = request
         self._is_wanted = bool(request.config.notify)
         self._needs: tuple[Need, ...] = ()
-        # A run that continues another tells once more: what it needed may be met since.
+        # A run that continues another tells it again: what it needed may be met since.
         self._told: tuple[Need, ...] | None = () if request.carried is None else None
         self._telling: asyncio.Task[None] | None = None
 

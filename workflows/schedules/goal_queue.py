@@ -1,4 +1,4 @@
-"""A repository's queue: works off its goals one after the other, and sets aside what failed.
+"""A repository's queue: one session after the other for its goals; goals that fail are set aside.
 
 A session that another schedule or a person started has the repository first: the queue waits. Its
 state is the whole queue; there is no file beside it. `policy.intake.queue_rules` has the rules.
@@ -97,7 +97,7 @@ class GoalQueue:
         """Start the session of a goal and wait for its end, or wait until it may start."""
         match await _made(entry):
             case SessionMade(request=request):
-                if entry in self._state.waiting:  # else it was removed meanwhile
+                if entry in self._state.waiting:  # else it was removed during the wait
                     await self._play(entry, request)
             case SessionNotMade(kind="busy", reason=reason):
                 await self._wait(reason)
@@ -106,7 +106,7 @@ class GoalQueue:
                 self._state = queue_rules.set_aside(self._state, entry, reason, now)
             case IssuesQueued():
                 now = workflow.now()
-                text = "a label is no goal: `schedule add --issues` puts its issues into the queue"
+                text = "a label is not a goal: `schedule add --issues` queues its issues"
                 self._state = queue_rules.set_aside(self._state, entry, text, now)
 
     async def _play(self, entry: QueuedGoal, request: SessionRequest) -> None:
@@ -124,7 +124,7 @@ class GoalQueue:
         self._begun += 1
         self._state = queue_rules.begun(self._state, entry, request.session)
         try:
-            outcome = await turn  # Updates change the state meanwhile
+            outcome = await turn  # Updates change the state during the wait
         except ChildWorkflowError as error:
             outcome = f"or is out of sight: {error.cause or error}"
         self._state = queue_rules.ended(self._state, outcome, workflow.now())

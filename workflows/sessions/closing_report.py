@@ -1,4 +1,4 @@
-"""The report of a session that has ended, written by a worker: also where nobody followed it.
+"""The report of a session that has ended, written by a worker: also where no command followed it.
 
 It is written beside the session's end, by a workflow that outlives it: no fault of it changes how
 the session ends.
@@ -16,7 +16,7 @@ from workflows.domain.ids import SessionId
 from workflows.policy.text.log_events import log_event
 
 _FOLLOWERS_FIRST: Final = timedelta(seconds=5)
-"""Whoever follows a session writes its report at once."""
+"""A command that follows a session writes its report at once."""
 
 
 @workflow.defn(name="SessionReport")

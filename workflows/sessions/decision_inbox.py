@@ -1,6 +1,6 @@
 """What persons send to a session: recorded by its handlers, taken up by its loop.
 
-Every decision of `policy.session.decisions.NAMES` is a signal and an Update of the same name, each
+Every decision of `policy.decision.decisions.NAMES` is a signal and an Update of the same name, each
 with one JSON object. An Update is refused at once with the reason, or answered after the loop has
 taken it up. A signal has no answer; if it cannot be carried out, a notice says so. One function
 judges both, and nothing here changes the session's state.

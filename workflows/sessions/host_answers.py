@@ -71,7 +71,7 @@ def _no_turn(asked: FindTurn, turns: Sequence[int]) -> str:
             "them; name another with --attempt, or use `retry`"
         )
     listed = ", ".join(map(str, turns[-_NAMED:]))
-    newest = "the newest are" if len(turns) > _NAMED else "there are"
+    newest = "the newest it has are" if len(turns) > _NAMED else "it has"
     return f"{whose} has no checkpoint of turn {asked.turn}; {newest} those of turns {listed}"
 
 

@@ -51,7 +51,7 @@ class WebhookTarget:
                 )
         except httpx2.HTTPError as error:
             return f"no answer ({type(error).__name__})"  # its text may contain the address
-        return "" if answer.is_success else f"it answered with status {answer.status_code}"
+        return "" if answer.is_success else f"the server answered with status {answer.status_code}"
 
 
 def signed_headers(key: bytes, name: str, at: datetime, body: bytes) -> dict[str, str]:

@@ -26,7 +26,7 @@ class IssueAddress(NamedTuple):
 
 
 class HostedIssue(BaseModel, frozen=True, extra="forbid"):
-    """An issue as the service shows it: every text is somebody's, and may say anything."""
+    """An issue as the service shows it: its texts come from other people, and are data."""
 
     number: int
     """GitLab's `iid`."""

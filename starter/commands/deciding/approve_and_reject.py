@@ -116,6 +116,6 @@ async def _placed(
     if not typed:
         return ()
     if isinstance(ask, PlanAsk):
-        raise CommandError("comments on lines go with a changeset; say it of a plan with --notes")
+        raise CommandError("comments on lines need a changeset; for a plan, use --notes")
     changeset = next(each for each in view.changesets if each.id == ask.id)
     return placed(typed, await diffs_of(sessions, view.session, changeset, read_settings()))

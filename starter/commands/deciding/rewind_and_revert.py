@@ -44,14 +44,14 @@ async def rewind(
 @command
 async def revert(
     task: Annotated[str, typer.Argument(help="The merged task's id.")],
-    reason: Annotated[str, typer.Option(help="Why; its reviewer is told.")] = "",
+    reason: Annotated[str, typer.Option(help="Why; the new task's description says it.")] = "",
     session: ActingOption = None,
     *,
     by_agent: Annotated[
-        bool, typer.Option("--by-agent", help="Let an agent do it where git alone cannot.")
+        bool, typer.Option("--by-agent", help="Let an agent do it if git alone cannot.")
     ] = False,
 ) -> ExitCode:
-    """Take a merged task's work back, as a changeset of its own."""
+    """Take back a merged task's work, in a new changeset."""
     from starter.sessions.sent_decisions import decider
     from workflows.domain.session.session_values import RevertTask
 

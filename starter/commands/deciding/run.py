@@ -68,7 +68,9 @@ _Decisions = Annotated[
 _Playbook = Annotated[
     Path | None, typer.Option(help="Run a scripted model from this file, at no cost.")
 ]
-_Detach = Annotated[bool, typer.Option("--detach", help="Leave `up` in the background; return.")]
+_Detach = Annotated[
+    bool, typer.Option("--detach", help="Leave `up` running in the background, and return.")
+]
 _Wait = Annotated[
     bool,
     typer.Option("--wait", help="Without a terminal: keep waiting when a decision is needed."),
@@ -142,7 +144,7 @@ def _check_combination(options: RunOptions, *, detach: bool, dry_run: bool) -> N
         other = "--dry-run: `config show --json` says what it would show"
         raise CommandError(f"--json cannot go with {other}")
     if options.decisions is not None and (detach or options.auto_approve):
-        other = "--detach: someone has to follow it" if detach else "--auto-approve: choose one"
+        other = "--detach: the session must be followed" if detach else "--auto-approve: choose one"
         raise CommandError(f"--decisions cannot go with {other}")
 
 
@@ -188,7 +190,7 @@ async def _queued(options: RunOptions, others: dict[str, bool]) -> ExitCode:
     elif answer.added:
         write([f"queued as {answer.added[0]}; `{program()} queue list` shows the queue"])
     else:
-        write([f"{answer.known[0]} is in the queue, set aside, or worked off already"])
+        write([f"{answer.known[0]} is in the queue, set aside, or done already"])
     return ExitCode.COMPLETE
 
 

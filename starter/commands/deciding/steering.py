@@ -127,7 +127,7 @@ async def rework(
         str, typer.Option(help="The pull request: `session`, or the name of a changeset.")
     ] = "session",
 ) -> ExitCode:
-    """Start an attempt at what checks and reviews of a pull request ask for."""
+    """Start an attempt to fix what a pull request's checks and reviews ask for."""
     from starter.sessions.sent_decisions import decider
     from workflows.domain.session.session_values import Rework
 

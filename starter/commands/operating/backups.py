@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 async def backup(
     path: Annotated[Path, typer.Argument(help="The file to write; it must not exist.")],
 ) -> ExitCode:
-    """Write histories, work and code of all sessions to one file, also while sessions run."""
+    """Back up histories, work and code of all sessions to one file, even while they run."""
     import asyncio
 
     from workers.backups.backup_writing import write_backup
@@ -28,11 +28,11 @@ async def backup(
     lines = [
         f"Backup     {shown(str(path))} ({size_mb:.1f} MB)",
         f"As of      {manifest.at:%Y-%m-%d %H:%M:%S} UTC",
-        "what happens later, paid model calls included, may happen again after a restore",
+        "after a restore, later work may be repeated, including paid model calls",
     ]
     if manifest.key_ids:
         named = ", ".join(manifest.key_ids)
-        lines.append(f"Keys       not in it; keep BLUEFLAME_PAYLOAD_KEYS with {named}")
+        lines.append(f"Keys       not in the backup; keep {named} of BLUEFLAME_PAYLOAD_KEYS")
     write(lines)
     return ExitCode.COMPLETE
 
@@ -41,7 +41,7 @@ async def backup(
 async def restore(
     path: Annotated[Path, typer.Argument(help="A file that `backup` wrote.")],
 ) -> ExitCode:
-    """Make the data directory, which must be empty, from a backup."""
+    """Restore a backup into the data directory, which must be empty."""
     import asyncio
 
     from starter.console.program_name import program
@@ -52,8 +52,8 @@ async def restore(
     lines = [
         f"Restored   {shown(str(settings.data_dir))}",
         f"As of      {manifest.at:%Y-%m-%d %H:%M:%S} UTC",
-        "first end the workers of the original: both would do the same work",
-        f"then open sessions go on with `{program()} up --detach`",
+        "first stop the original's workers; otherwise both would do the same work",
+        f"then `{program()} up --detach` continues the open sessions",
     ]
     write(lines)
     return ExitCode.COMPLETE

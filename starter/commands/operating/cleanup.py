@@ -31,7 +31,7 @@ async def cleanup(
     merged: Annotated[
         bool,
         typer.Option(
-            "--merged", help="Only sessions whose work is proven merged, as happens once a day."
+            "--merged", help="Only sessions whose work is proven merged, like the daily clean-up."
         ),
     ] = False,
     older_than: Annotated[
@@ -82,7 +82,7 @@ def lines(cleaned: "Cleaned") -> "Iterator[str]":
     yield f"  histories     {cleaned.histories:>6}"
     yield f"  logs          {cleaned.logs:>6}  {_size(cleaned.log_bytes)}"
     yield f"  reports       {cleaned.reports:>6}"
-    yield f"in all {_size(cleaned.size_bytes)}; of {cleaned.open_sessions} open sessions nothing"
+    yield f"in total {_size(cleaned.size_bytes)}; of {cleaned.open_sessions} open sessions nothing"
     if cleaned.dry_run:
         yield from (f"stays: {name}: {reason}" for name, reason in cleaned.kept.items())
     for name in host.busy:

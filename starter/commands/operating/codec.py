@@ -54,7 +54,7 @@ async def _serve(port: int, origins: tuple[str, ...]) -> None:
         server = read_server_file(settings)
         if server is None:
             raise CommandError(
-                "which Web UI may ask is not known; name it by --origin http://HOST:PORT"
+                "the address of the Web UI is not known; give it with --origin http://HOST:PORT"
             )
         # Both names under which a browser may have opened it on this machine.
         ui = server.ui.rstrip("/")
@@ -64,7 +64,7 @@ async def _serve(port: int, origins: tuple[str, ...]) -> None:
         [
             f"codec endpoint: http://127.0.0.1:{port}/{secret} (for {', '.join(origins)})",
             "In the Web UI: the glasses at the top, then this address as the codec endpoint.",
-            "Who knows the address can decrypt here: keep it to yourself.",
+            "Anyone who knows this address can decrypt: keep it to yourself.",
         ]
     )
     try:

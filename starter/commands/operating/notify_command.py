@@ -25,7 +25,7 @@ async def notify(
     ] = False,
     json: JsonOption = False,
 ) -> ExitCode:
-    """List the targets of messages, or send a test message to each."""
+    """List where notifications go, or send a test message to each target."""
     from activities.ports.land.notification_port import NotificationSettingsError
     from starter.console import json_output
     from workers.own_file import read_notifications
@@ -64,13 +64,13 @@ def _list(settings: "NotificationSettings", *, json: bool) -> ExitCode:
 
 def target_lines(settings: "NotificationSettings") -> "Iterator[str]":
     """Return the targets by name, without their addresses: those contain passwords."""
-    yield f"told: {', '.join(settings.tell) or 'nothing'}"
+    yield f"messages about: {', '.join(settings.tell) or 'nothing'}"
     for name in settings.targets:
         yield f"  {name:<16} Apprise"
     for name in settings.webhooks:
         yield f"  {name:<16} webhook"
     if settings.quiet_hours is not None:
-        yield f"not in the hours {settings.quiet_hours}"
+        yield f"quiet hours: {settings.quiet_hours}"
 
 
 def tried_lines(tried: "Sequence[TriedTarget]") -> "Iterator[str]":

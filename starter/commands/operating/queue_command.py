@@ -10,7 +10,7 @@ from starter.console.terminal import command, write
 from starter.input.session_options import JsonOption, goal_queues
 
 queue = typer.Typer(
-    help="Show goals that wait for their repository, and take them back.",
+    help="Show each repository's queue of goals, and remove goals.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -22,7 +22,7 @@ EntryArgument = Annotated[
 @queue.command(name="list")
 @command
 async def list_(*, json: JsonOption = False) -> ExitCode:
-    """List what each repository's queue works off, and what waits. Needs a worker."""
+    """List each repository's queue: the current goal and those that wait. Needs a worker."""
     from starter.console import json_output
     from starter.views import session_list
 
@@ -36,7 +36,7 @@ async def list_(*, json: JsonOption = False) -> ExitCode:
 @queue.command()
 @command
 async def remove(entry: EntryArgument) -> ExitCode:
-    """Take a goal out that waits or was set aside."""
+    """Remove a goal that waits or was set aside."""
     refuse_inside("queue remove")
     from starter.views import session_list
 
@@ -48,10 +48,10 @@ async def remove(entry: EntryArgument) -> ExitCode:
 @command
 async def requeue(
     entry: Annotated[
-        str, typer.Argument(metavar="ID", help="The goal's id or its session's; `ls --failed`.")
+        str, typer.Argument(metavar="ID", help="The goal's or its session's id; see `ls --failed`.")
     ],
 ) -> ExitCode:
-    """Put a goal that was set aside at the end of its queue again."""
+    """Move a goal that was set aside back to the end of its queue."""
     from starter.views import session_list
 
     again = await (await goal_queues()).requeue(entry)

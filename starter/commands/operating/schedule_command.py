@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workflows.domain.session.scheduled_goal import ScheduledGoal
 
 schedule = typer.Typer(
-    help="Start sessions at set times, without a person.",
+    help="Start sessions at set times, unattended.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -40,7 +40,7 @@ async def add(  # noqa: PLR0913 (one parameter for each thing that a person may 
         str | None,
         typer.Option(
             metavar="LABEL",
-            help="Instead of GOAL: put the open issues with this label into the queue each time.",
+            help="Instead of GOAL: each time, queue the open issues with this label.",
         ),
     ] = None,
     repo: Annotated[Path, typer.Option(help="The repository, or a folder in it.")] = Path(),
@@ -101,7 +101,7 @@ def _notes(scheduled: "ScheduledGoal") -> Iterator[str]:
 @schedule.command(name="list")
 @command
 async def list_(*, json: JsonOption = False) -> ExitCode:
-    """List schedules: when they fire next, and what became of the last time."""
+    """List schedules: when each fires next, and what happened last time."""
     from starter.console import json_output
 
     found = await (await _schedules()).list()
@@ -114,17 +114,17 @@ async def list_(*, json: JsonOption = False) -> ExitCode:
 @schedule.command()
 @command
 async def trigger(name: NameArgument) -> ExitCode:
-    """Let a schedule fire now, unless its session is open."""
+    """Fire a schedule now, unless its session is open."""
     refuse_inside("schedule trigger")
     await (await _schedules()).trigger(name)
-    write([f"schedule {name} fires; `schedule list` shows what became of it"])
+    write([f"schedule {name} fires; `schedule list` shows the result"])
     return ExitCode.COMPLETE
 
 
 @schedule.command()
 @command
 async def pause(name: NameArgument) -> ExitCode:
-    """Let a schedule fire no more; a session that it started continues."""
+    """Stop a schedule from firing; a session that it started continues."""
     refuse_inside("schedule pause")
     await (await _schedules()).pause(name)
     write([f"schedule {name} is paused"])
@@ -134,7 +134,7 @@ async def pause(name: NameArgument) -> ExitCode:
 @schedule.command()
 @command
 async def resume(name: NameArgument) -> ExitCode:
-    """Let a paused schedule fire again."""
+    """Resume a paused schedule."""
     refuse_inside("schedule resume")
     schedules = await _schedules()
     await schedules.resume(name)

@@ -19,7 +19,7 @@ async def health(
     worker: Annotated[
         Role | None,
         typer.Option(
-            help="Look only whether this machine's worker of a role is alive, without the server.",
+            help="Only check whether this machine's worker of this role is alive; needs no server.",
         ),
     ] = None,
     json: JsonOption = False,

@@ -93,7 +93,7 @@ async def watch(
     ] = False,
     plain: Annotated[
         bool,
-        typer.Option("--plain", help="On a terminal: lines and questions instead of full screen."),
+        typer.Option("--plain", help="On a terminal: print lines and ask questions instead."),
     ] = False,
     json: LinesOption = False,
 ) -> ExitCode:
@@ -188,7 +188,7 @@ async def _no_task(sessions: "Sessions", session: "SessionId", name: str) -> Com
             ExitCode.UNAVAILABLE,
         )
     return CommandError(
-        f"task {name!r} does not exist in session {session!r}; there are: {', '.join(known)}"
+        f"task {name!r} does not exist in session {session!r}; its tasks: {', '.join(known)}"
     )
 
 
@@ -206,7 +206,7 @@ def _chosen(view: "ShownSession", wanted: str | None) -> "ChangesetLine":
     if len(names) != 1 or names[0] not in known:
         listed = ", ".join(sorted(known)) or "none yet"
         said = f"changeset {wanted!r} does not exist" if wanted else "name one changeset"
-        raise CommandError(f"{said}; there are: {listed}")
+        raise CommandError(f"{said}; the session has: {listed}")
     return known[names[0]]
 
 
@@ -216,7 +216,7 @@ async def trace(
     task: Annotated[
         str | None,
         typer.Argument(
-            metavar="[TASK]", help="Task id or agent name whose turns to show. Default: count them."
+            metavar="[TASK]", help="Task or agent whose turns to show. Default: only count them."
         ),
     ] = None,
     *,

@@ -21,13 +21,11 @@ async def replay(
     *,
     adopt: Annotated[
         bool,
-        typer.Option(
-            "--adopt", help="If it fits: let the open session go on with the current build."
-        ),
+        typer.Option("--adopt", help="If it fits, move the open session to the current build."),
     ] = False,
     json: JsonOption = False,
 ) -> ExitCode:
-    """Run this program's workflow code on a session's histories, and say whether it fits them."""
+    """Replay a session's histories with this workflow code, and say whether it fits."""
     from starter.console import json_output
     from starter.console.nested_session import refuse_inside
     from starter.machine.engine import connected

@@ -93,11 +93,11 @@ async def history(
     session: SessionArgument = None,
     *,
     events: Annotated[
-        bool, typer.Option("--events", help="List the events of all of Temporal's histories.")
+        bool, typer.Option("--events", help="List every event of the session's Temporal histories.")
     ] = False,
     json: JsonOption = False,
 ) -> ExitCode:
-    """Tell a session as a story: what happened, who decided what, when and why."""
+    """Tell a session's story: what happened, who decided what, when and why."""
     from starter.console import json_output
     from starter.reports import story_words
     from starter.reports.report_facts import gather
@@ -121,9 +121,9 @@ async def _events(session: "SessionId", *, json: bool) -> ExitCode:
     from starter.machine.engine import connected
     from starter.machine.own_settings import read_settings
     from starter.views import event_words
-    from workers.telemetry.event_list import read_events
+    from workers.telemetry.event_list import list_events, read_histories
 
-    listed = await read_events(await connected(read_settings()), session)
+    listed = list_events(await read_histories(await connected(read_settings()), session))
     if not listed:
         raise CommandError(f"there is no session {session!r}; `ls` lists them")
     if json:

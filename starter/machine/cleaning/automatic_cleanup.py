@@ -1,8 +1,8 @@
-"""The clean-up that happens by itself once a day, while a process keeps server and workers.
+"""The automatic clean-up, once a day, while a process keeps server and workers running.
 
 It removes only sessions whose work is proven merged, after the retention. If the data directory
-then still uses more than its budget, sessions go earlier, in a few steps. All else stays until a
-person runs `cleanup`.
+then still uses more than its budget, sessions are removed earlier, in a few steps. Everything else
+stays until a person runs `cleanup`.
 """
 
 import asyncio

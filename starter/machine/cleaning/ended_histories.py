@@ -1,6 +1,6 @@
 """Deletes the histories of ended sessions on the bundled server; on any other, its retention does.
 
-The server forgets them by itself after 30 days; this is for a clean-up with a shorter age. Pages
+The server itself deletes them after 30 days; this is for a clean-up with a shorter age. Pages
 that become free in its database are used again, and given back when it starts the next time.
 """
 

@@ -49,4 +49,4 @@ async def _doubt(client: Client, session: str) -> str:
         return "its result cannot be read here, so its work is not proven merged"
     if result.outcome == "complete":
         return ""
-    return f"it ended {result.outcome}, so not all of its work is proven merged"
+    return f"it ended as {result.outcome}, so not all of its work is proven merged"

@@ -83,6 +83,7 @@ REPORTED: dict[str, Callable[[Bench], object]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("damage", HEALED.values(), ids=HEALED)
 async def test_is_put_right(bench: Bench, damage: Callable[[Bench], object]):
     damage(bench)
@@ -90,6 +91,7 @@ async def test_is_put_right(bench: Bench, damage: Callable[[Bench], object]):
     assert "file.txt" in outcome.observations[0].text
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("damage", REPORTED.values(), ids=REPORTED)
 async def test_is_reported(bench: Bench, damage: Callable[[Bench], object]):
     damage(bench)

@@ -62,6 +62,7 @@ def said(report: GateReport) -> dict[str, str]:
     return {each.gate: each.result for each in report.results}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.sandbox
 @pytest.mark.parametrize(
     ("files", "expected"),
@@ -98,6 +99,7 @@ async def test_gates_beside_each_other_see_set_up_and_nothing_of_the_other(tmp_p
     assert {each.changed_files for each in report.results} == {("a.txt",)}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("codes", "expected"),
     [

@@ -136,6 +136,7 @@ async def test_a_base_where_all_gates_passed_is_not_judged_again_within_a_day(ke
     assert await kept.runs() == 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "facts",
     [

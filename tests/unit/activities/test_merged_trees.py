@@ -100,6 +100,7 @@ async def test_names_that_are_one_elsewhere_are_a_conflict(home: Home):
     assert outcome.text.startswith("names\nREADME: ")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "base",
     [{"a.json": JSON}, {"a.json": JSON.replace('"k9"', '"k8"')}],

@@ -25,6 +25,7 @@ def cited(lines: tuple[int, int], quote: str, path: str = "a.py") -> Evidence:
     return Evidence(criterion="1", path=path, line_start=lines[0], line_end=lines[1], quote=quote)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("evidence", "place"),
     [

@@ -248,6 +248,7 @@ async def test_r32_what_wants_a_person_returns_by_itself(situation: Situation):
         assert "[exit code" in text or "Denied by rule" in text, command
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("name", "made", "word", "after"),
     [

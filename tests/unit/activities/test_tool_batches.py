@@ -250,6 +250,7 @@ async def test_the_longest_names_have_room(tmp_path: Path):
     assert await bench.lines(second.checkpoint) == ["run", "run"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("point", ["after_run", "after_commit"])
 async def test_a_crash_before_the_ref_moves_is_undone_and_run_again(bench: Bench, point: str):
     request = bench.request(COUNT + APPEND, "echo left > untracked; cat log.txt")
@@ -305,6 +306,7 @@ async def test_a_stop_by_the_workflow_records_the_work_so_far(bench: Bench):
     assert await bench.lines(recorded) == ["run"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "details",
     [

@@ -24,6 +24,7 @@ def asked(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [

@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("role", "said"),
     [

@@ -93,7 +93,7 @@ def apply(state: SessionState, config: SessionConfig, sent: Sent, at: datetime) 
     if name == reported_events.QUESTION_ASKED and inputs == 1:
         return reported_events.take_question(state, config, sent.payload, at)
     if name not in _HANDLERS:
-        text = f"there is no signal {name[:100]!r}; there are {', '.join(_HANDLERS)}"
+        text = f"there is no signal {name[:100]!r}; the signals are {', '.join(_HANDLERS)}"
         return Case(state, config, at).notice(NoticeKind.BAD_SIGNAL, name[:100], text)
     if inputs != 1:
         text = f"{name!r} was not understood: it came with {inputs} inputs; send one JSON object"
@@ -287,7 +287,7 @@ def _steer(case: Case, signal: SteerTask) -> Applied:
         return case.not_possible(signal.id, text)
     steers = (*record.steers, signal.text)
     if sum(map(len, steers)) > _STEERS_CHARACTERS:
-        text = f"task {signal.id!r} was told {len(record.steers)} words that each attempt hears"
+        text = f"task {signal.id!r} has {len(record.steers)} messages that each attempt gets"
         return case.not_possible(signal.id, f"{text}, and no more fit")
     state = wave_outcomes.put(case.state, record.evolve(steers=steers))
     if record.state is not TaskState.DEVELOPING:

@@ -73,7 +73,7 @@ def why_not(state: SessionState, config: SessionConfig, key: str) -> str:
     pull = next((each for each in state.pulls if each.key == key), None)
     if pull is None:
         known = ", ".join(each.key for each in state.pulls) or "none"
-        return f"there is no pull request {key!r}; there are: {known}"
+        return f"there is no pull request {key!r}; the session has: {known}"
     if not pull.remarks:
         return f"no check and no review of pull request {key!r} asks for a change"
     if pull.remarks_digest in state.pulls_reworked:

@@ -196,7 +196,7 @@ def _overlaps(state: SessionState, new: Plan, edit: PlanDifference) -> Iterator[
             if other != task.id and other not in above[task.id]:
                 yield (
                     f"task {task.id!r} claims the same paths as {other!r}, which is "
-                    f"{state.records[other].state}: let it depend on that, or part their claims"
+                    f"{state.records[other].state}: let it depend on that, or separate the claims"
                 )
 
 

@@ -116,7 +116,7 @@ def _reverted(case: Case, record: TaskRecord, signal: RevertTask, made: RevertMa
     state = wave_outcomes.put(state, _record(state.records[task.id], record, made))
     reason = f"task {task.id!r} takes it back"
     state = wave_outcomes.put(state, state.records[record.task.id].evolve(reason=reason))
-    how = "an agent has to do it" if made.conflicts else "git made it, no reviewer looks at it"
+    how = "an agent does it" if made.conflicts else "made by git, without a review"
     told = f"task {task.id!r} takes back task {record.task.id!r} ({how})"
     told += _built_on(case.state, record.task.id)
     notice = f"{by} decided: {told}"[:1_000]
@@ -176,4 +176,4 @@ def _built_on(state: SessionState, task: TaskId) -> str:
     if not built:
         return ""
     more = f" and {len(built) - _NAMED} more" if len(built) > _NAMED else ""
-    return f"; built on it: {', '.join(built[:_NAMED])}{more}"
+    return f"; tasks that depend on it: {', '.join(built[:_NAMED])}{more}"

@@ -58,8 +58,8 @@ def _rewound(
     state: SessionState, record: TaskRecord, signal: RewindTask, found: TurnFound
 ) -> SessionState:
     place = f"turn {signal.turn} of attempt {found.attempt}"
-    said = f". They say: {signal.notes}" if signal.notes else ""
-    note = f"a person took the work back to what {place} left{said}"
+    said = f", and says: {signal.notes}" if signal.notes else ""
+    note = f"a person rewound the work to {place}{said}"
     again = record.evolve(
         base=found.base,
         restart_from=found.commit,

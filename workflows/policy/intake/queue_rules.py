@@ -48,7 +48,7 @@ def enqueued(state: QueueState, entries: Iterable[QueuedGoal]) -> Changed:
 def removed(state: QueueState, entry: EntryId) -> Changed:
     """Take an entry out that waits or was set aside; its key may come again."""
     if state.current is not None and state.current.id == entry:
-        text = f"{entry!r} is worked off by session {state.session!r}; `stop` ends that"
+        text = f"{entry!r} is the goal of open session {state.session!r}; `stop` ends that session"
         return state, QueueAnswer(refused=text)
     waiting = tuple(each for each in state.waiting if each.id != entry)
     failed = tuple(each for each in state.failed if each.entry.id != entry)
@@ -92,7 +92,7 @@ def ended(state: QueueState, outcome: str, now: datetime) -> QueueState:
     idle = state.evolve(current=None, session=None)
     if outcome == "complete":
         return idle.evolve(done=(*state.done, entry.key)[-MOST_DONE:])
-    return set_aside(idle, entry, f"its session ended, {outcome}", now, state.session)
+    return set_aside(idle, entry, f"its session ended as {outcome}", now, state.session)
 
 
 def set_aside(

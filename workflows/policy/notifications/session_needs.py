@@ -63,7 +63,7 @@ def end_need(session: SessionId, outcome: SessionOutcome, reason: str) -> Need:
     """
     is_done = outcome in {"complete", "stopped"}
     kind = NotificationKind.DONE if is_done else NotificationKind.FAILED
-    text = f"the session ended, {outcome}: {reason}" if reason else f"the session ended, {outcome}"
+    text = f"the session ended as {outcome}{f': {reason}' if reason else ''}"
     said = harmless(text)[:_TEXT]
     return Need(kind=kind, key="end", text=said, command=f"blueflame report {session}")
 

@@ -211,7 +211,7 @@ def _overlaps_in_groups(clear: Sequence[Placed]) -> Iterator[PlanFault]:
                 yield PlanFault(
                     kind="groups",
                     text=f"tasks {task.id!r} and {other.id!r} of group {task.group!r} claim the "
-                    "same paths: let one depend on the other, or part their claims",
+                    "same paths: let one depend on the other, or separate the claims",
                     place=clear[after].at("claims"),
                 )
 

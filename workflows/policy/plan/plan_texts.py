@@ -1,8 +1,7 @@
 """Whether a plan's text can be shown as it is to the person who approves it.
 
-Pure. Any language and script is allowed. Refused are characters without a look of their own:
-controls, characters that change the direction of writing, invisible ones that could hide words.
-characters, characters that turn the direction of writing, invisible ones that could hide words.
+Pure. Any language and script is allowed. Refused are characters that show nothing themselves:
+controls, characters that change the direction of writing, and invisible ones that could hide words.
 """
 
 import re
@@ -53,7 +52,7 @@ def _task_faults(task: Task) -> Iterator[tuple[Place, str, str]]:
 
 def _fault(text: str, *, one_line: bool, needed: bool) -> str | None:
     if needed and all(c in SHOWING_NOTHING for c in text):
-        return "it is empty: say it in words"
+        return "it is empty: write some text"
     if one_line and _BREAKS.search(text):
         return "it is more than one line: write one"
     if all(part.isprintable() for part in _BREAKS.split(text)):

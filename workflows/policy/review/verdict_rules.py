@@ -41,7 +41,7 @@ def read_submission(arguments: JsonValue) -> Submission | str:
 
 def made_by_git() -> Verdict:
     """Return the verdict on what git made of merged work alone: there is nothing to doubt in it."""
-    summary = "git made it as the exact reverse of merged work; no model looked at it"
+    summary = "made by git as the exact reverse of merged work, without a review"
     return Verdict(decision="approve", reviewer="git", family="git", summary=summary)
 
 

@@ -1,4 +1,5 @@
 """The session's state machine: scheduling, outcomes of waves, the record of decisions, its view.
 
-What persons may decide is in `decision`; one agent, plan or review has rules of its own room.
+What persons may decide is in `decision`; the rules of one agent, plan or review have their own
+folders.
 """

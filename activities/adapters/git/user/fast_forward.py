@@ -5,7 +5,7 @@ moved with it by `git merge --ff-only`, after a trial on a copy of the index sho
 the user is in the way. Ignored files count as the user's. Hooks do not run. The user's filters do,
 as with a pull, because without them the checkout would be wrong.
 
-If nobody asked at this moment (`deliver: fast_forward`), no checkout moves: someone may be working
+If no one asked at this moment (`deliver: fast_forward`), no checkout moves: someone may be working
 in it, and even a clean one would change behind their back. Such a branch stays where it is.
 """
 
@@ -119,8 +119,8 @@ async def _reason_against(
 def _left_alone(request: FastForwardRequest, places: list[Path]) -> Refused:
     there = shlex.quote(str(places[0]))
     text = (
-        f"{request.branch!r} is checked out in {str(places[0])!r}, and no checkout is changed "
-        f"unasked; move it with `git -C {there} merge --ff-only {request.new}`"
+        f"{request.branch!r} is checked out in {str(places[0])!r}, and Blue Flame changes no "
+        f"checkout unless you ask; move it with `git -C {there} merge --ff-only {request.new}`"
     )
     if request.moves_checkout:
         names = ", ".join(str(place) for place in places)

@@ -1,9 +1,9 @@
 """How git converts files on their way in and out: line endings, encodings, `$Id$`, filters.
 
-Git converts, by the worktree's own attributes, in everything that Blue Flame has it do. Here stands
-what has to be known of it: which files git would hand to a filter, which stay as they were checked
-out, and which it cannot encode. No filter runs: they are switched off (`bare_repository`), so a
-look-up for them takes place in an empty repository where they are not.
+Git converts files by the worktree's own attributes in every command that Blue Flame runs. This
+module finds out what that means: which files git would hand to a filter, which stay as they were
+checked out, and which it cannot encode. No filter runs: they are switched off (`bare_repository`),
+so a look-up for them takes place in an empty repository where they are not.
 """
 
 import asyncio

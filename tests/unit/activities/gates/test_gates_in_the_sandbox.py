@@ -192,6 +192,7 @@ async def test_time_zone_locale_and_hash_seed_do_not_come_from_here(
     assert (zone, names) == ("+0000", "UTC C.UTF-8 0")
 
 
+@pytest.mark.slow
 async def test_g36_a_summary_after_fifty_mebibytes_is_read(bench: Bench):
     """Field report G36."""
     said = "FAILED tests/test_a.py::test_x - no\\n1 failed, 2 passed in 0.10s\\n"

@@ -115,6 +115,7 @@ def large(home: Home) -> None:
             file.truncate(checkout_copies.MAX_BYTES // 2 + 1)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("make", "said"),
     [

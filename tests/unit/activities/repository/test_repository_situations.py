@@ -27,6 +27,7 @@ def situation(tmp_path: Path) -> Situation:
     return Situation(tmp_path, BubblewrapSandbox())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("depth", [1, 2])
 async def test_r02_two_tasks_of_a_shallow_clone_are_merged_and_land(
     situation: Situation, depth: int
@@ -167,6 +168,7 @@ def with_changelog(home: Home) -> None:
     home.make({"CHANGELOG.md": "## Unreleased\n", ".gitattributes": "*.md merge=union\n"})
 
 
+@pytest.mark.slow
 async def test_r46_five_tasks_that_add_to_one_changelog_land_with_five_entries(
     situation: Situation,
 ):

@@ -71,6 +71,7 @@ async def begun(situation: Situation, *tasks: str, script: str = INSTALL) -> lis
     return await situation.begin(make, *tasks, set_up=installing(script))
 
 
+@pytest.mark.sampled(2)
 async def test_worktrees_at_the_same_time_are_set_up_once(
     situation: Situation, sandbox: CountingSandbox
 ):
@@ -82,6 +83,7 @@ async def test_worktrees_at_the_same_time_are_set_up_once(
     assert len(sandbox.set_ups) == 1
 
 
+@pytest.mark.sampled(2)
 async def test_agents_and_gates_see_nothing_of_what_another_wrote(situation: Situation):
     one, two = await begun(situation, "one", "two")
     write = "echo {0} >lib/installed; echo {0} >lib/{0}; cat lib/installed"
@@ -96,6 +98,7 @@ async def test_agents_and_gates_see_nothing_of_what_another_wrote(situation: Sit
     assert await situation.output(report) == b"one\nx\nchanged\ninstalled\nruns\n"
 
 
+@pytest.mark.sampled(2)
 async def test_a_gate_finds_nothing_that_another_gate_left(situation: Situation):
     await begun(situation, "a")
     dirty = "echo bad >lib/installed; echo bad >lib/new; rm lib/runs; echo bad >src/app.py"
@@ -106,6 +109,7 @@ async def test_a_gate_finds_nothing_that_another_gate_left(situation: Situation)
     assert await situation.output(report, 1) == b"one\none\ninstalled\nruns\n"
 
 
+@pytest.mark.sampled(2)
 async def test_a_change_of_a_lock_file_gets_a_set_up_of_its_own(
     situation: Situation, sandbox: CountingSandbox
 ):
@@ -118,6 +122,7 @@ async def test_a_change_of_a_lock_file_gets_a_set_up_of_its_own(
     assert len(sandbox.set_ups) == 2
 
 
+@pytest.mark.sampled(2)
 async def test_a_change_of_what_was_not_read_is_not_set_up_again(
     situation: Situation, sandbox: CountingSandbox
 ):
@@ -127,6 +132,7 @@ async def test_a_change_of_what_was_not_read_is_not_set_up_again(
     assert len(sandbox.set_ups) == 1
 
 
+@pytest.mark.sampled(2)
 async def test_a_set_up_that_reads_the_sources_runs_for_each_change_of_them(
     situation: Situation, sandbox: CountingSandbox
 ):
@@ -144,6 +150,7 @@ async def test_a_set_up_that_reads_the_sources_runs_for_each_change_of_them(
     assert len(sandbox.set_ups) == 3
 
 
+@pytest.mark.sampled(2)
 async def test_a_program_cannot_hide_that_it_was_read(
     situation: Situation, sandbox: CountingSandbox
 ):
@@ -191,6 +198,7 @@ async def test_files_of_set_up_that_git_does_not_ignore_are_reported(situation: 
     assert notice == f"{said}if gates need it, add it to .gitignore"
 
 
+@pytest.mark.sampled(2)
 async def test_a_folder_that_ignores_itself_hides_what_an_agent_writes_there(
     situation: Situation,
 ):
@@ -213,6 +221,7 @@ async def test_a_set_up_that_fails_leaves_nothing_that_counts(
     assert len(sandbox.set_ups) == 2
 
 
+@pytest.mark.sampled(2)
 async def test_a_set_up_that_is_killed_leaves_nothing_that_counts(
     situation: Situation, sandbox: CountingSandbox, tmp_path: Path
 ):
@@ -235,6 +244,7 @@ async def test_a_set_up_that_is_killed_leaves_nothing_that_counts(
     assert len(sandbox.set_ups) == 1
 
 
+@pytest.mark.sampled(2)
 async def test_a_deleted_dependency_stays_deleted_for_its_agent_alone(situation: Situation):
     one, two = await begun(situation, "one", "two")
     await one.turn(bash("rm -r lib; echo two >src/app.py"))

@@ -94,7 +94,7 @@ def test_a_task_that_has_not_started_may_change(new: Plan) -> None:
         (with_(but(FREE, depends_on=["last"])), "no task of this cycle could ever start"),
         (with_(but(FREE, claims=["../x"])), "'../x'"),
         (with_(a_task("more", ["only"])), "'more' claims the same paths as 'runs', which is devel"),
-        (with_(but(FREE, claims=["only/runs"])), "let it depend on that, or part their claims"),
+        (with_(but(FREE, claims=["only/runs"])), "let it depend on that, or separate the claims"),
         (with_(without="free"), "'free' cannot be removed, because 'last' would still depend on"),
         (with_(without="merged"), "because it has started (merged): add a task that undoes it"),
         (with_(without="runs"), "because it has started (developing): skip it instead"),

@@ -49,8 +49,8 @@ def test_the_host_makes_the_work_on_the_head_first() -> None:
 def test_a_task_of_its_own_takes_the_work_back_without_an_agent() -> None:
     applied = reverted(session(b=TaskState.MERGED, c=TaskState.DEVELOPING), reason="too slow")
     assert applied.told == (
-        "task 'revert-a' takes back task 'a' (git made it, no reviewer looks at it); "
-        "built on it: b (merged), c (developing)"
+        "task 'revert-a' takes back task 'a' (made by git, without a review); "
+        "tasks that depend on it: b (merged), c (developing)"
     )
     record = applied.state.records[BACK]
     assert (record.task.claims, record.task.depends_on) == (("x.py",), (A,))

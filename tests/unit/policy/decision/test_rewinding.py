@@ -31,7 +31,7 @@ def test_the_next_attempt_starts_from_the_turn_whatever_became_of_the_last_one(
     assert (applied.refused, record.state) == ("", TaskState.PENDING)
     assert (record.restart_from, record.base, record.attempts_allowed) == (THEN, THEN_BASE, 3)
     assert record.notes[-1] == (
-        "a person took the work back to what turn 2 of attempt 1 left. They say: shorter"
+        "a person rewound the work to turn 2 of attempt 1, and says: shorter"
     )
     assert record.reason == "rewound by a person to turn 2 of attempt 1"
     again = assignment(applied.state, A)

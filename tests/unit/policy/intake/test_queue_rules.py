@@ -67,7 +67,7 @@ def test_a_complete_session_is_done_and_any_other_is_set_aside_with_its_outcome(
     assert (done.done, done.failed, done.current, done.session) == ((A.key,), (), None, None)
     (aside,) = queue_rules.ended(begun, "incomplete", NOW).failed
     assert (aside.entry, aside.session) == (A, SESSION)
-    assert aside.reason == "its session ended, incomplete"
+    assert aside.reason == "its session ended as incomplete"
 
 
 def test_what_was_set_aside_waits_again_as_the_last_one() -> None:
@@ -94,7 +94,7 @@ Rule = Callable[[QueueState, str], queue_rules.Changed]
         (
             queue_rules.removed,
             queue_rules.begun(waiting(A), A, SESSION),
-            "is worked off by session 's1'; `stop` ends that",
+            "is the goal of open session 's1'; `stop` ends that session",
         ),
     ],
 )

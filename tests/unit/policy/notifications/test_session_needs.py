@@ -157,5 +157,5 @@ def test_the_end_is_told_with_the_command_for_the_report(
 ) -> None:
     found = end_need(SESSION, outcome, "because")
     assert (found.kind, found.command) == (kind, "blueflame report s1")
-    assert found.text == f"the session ended, {outcome}: because"
-    assert end_need(SESSION, outcome, "").text == f"the session ended, {outcome}"
+    assert found.text == f"the session ended as {outcome}: because"
+    assert end_need(SESSION, outcome, "").text == f"the session ended as {outcome}"

@@ -23,6 +23,7 @@ def typed(here: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("words", "told"),
     [

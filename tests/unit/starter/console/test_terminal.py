@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.terminal import execute, one_line, shown
-from tests.effort import some
 
 ROOT = Path(__file__).parents[4]
 
@@ -115,9 +114,8 @@ def test_help_loads_neither_temporal_nor_an_sdk_nor_pydantic() -> None:
     assert run.stderr == "[]\n"
 
 
-@pytest.mark.parametrize(
-    "arguments", some([("status",), ("models", "--config", "FILE"), (), ("ls",)], 2)
-)
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("arguments", [("status",), ("models", "--config", "FILE"), (), ("ls",)])
 def test_no_sdk_of_a_provider_is_loaded(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     """Neither with all modules of the command line nor by a command that knows models.
 

@@ -34,7 +34,7 @@ def test_the_beginning_of_the_digest_is_enough() -> None:
         (session(), None, None, ExitCode.STALE, "nothing waits .* running"),
         (session(), "plan", None, ExitCode.STALE, "no plan waits"),
         (TWO, None, None, ExitCode.USAGE, "several changesets wait: c1, c2"),
-        (ONE, "nope", "", ExitCode.USAGE, "'nope' does not exist; there are: c1, c2"),
+        (ONE, "nope", "", ExitCode.USAGE, "'nope' does not exist; the session has: c1, c2"),
         (ONE, "c2", None, ExitCode.STALE, "'c2' does not wait: it is merged"),
         (ONE, "c1", "ffff", ExitCode.STALE, "'ffff' is stale.*`diff c1`"),
         (ONE, "c1", "", ExitCode.STALE, "'' is stale"),

@@ -71,7 +71,7 @@ async def test_with_wait_the_watch_continues_and_prints_each_need_once(
 ) -> None:
     looks = (STUCK, STUCK, RUNNING, AGAIN, ENDED)
     assert await watched(*looks, patient=True) == (ExitCode.COMPLETE, 0)
-    assert capsys.readouterr().out.count("waits for a person") == 2
+    assert capsys.readouterr().out.count("waits for you") == 2
 
 
 async def test_each_change_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:

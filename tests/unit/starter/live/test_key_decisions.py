@@ -79,7 +79,7 @@ def test_a_rewind_names_a_turn_and_perhaps_an_attempt(
 @pytest.mark.parametrize("typed", ["back", "0", "1:", "-1", "1.5", "9" * 7])
 def test_what_names_no_turn_is_not_sent(typed: str) -> None:
     asked = prompt("rewind", ONE, Selected(task="task a"), "me")
-    with pytest.raises(CommandError, match="is no turn: write 3, or 1:3 for attempt 1"):
+    with pytest.raises(CommandError, match="is not a turn: write 3, or 1:3 for attempt 1"):
         asked.decide(typed)
 
 
@@ -87,16 +87,16 @@ def test_what_names_no_turn_is_not_sent(typed: str) -> None:
     ("act", "shown", "selected", "said"),
     [
         ("approve", NO_PLAN, Selected(), "there is no plan to decide on"),
-        ("approve", TWO, Selected(task="task b"), "no changeset is chosen"),
-        ("approve", session(), Selected(), "no changeset is chosen"),
+        ("approve", TWO, Selected(task="task b"), "no changeset is selected"),
+        ("approve", session(), Selected(), "no changeset is selected"),
         (
             "approve",
             TWO.model_copy(update={"live": False}),
             Selected(task="task b"),
             "no changeset",
         ),
-        ("answer", ONE, Selected(), "no agent asks anything now"),
-        ("answer", asked("a", "c"), Selected(), "choose a question first"),
+        ("answer", ONE, Selected(), "no agent is asking anything"),
+        ("answer", asked("a", "c"), Selected(), "select a question first"),
         ("skip", session(), Selected(), "there is no task yet"),
     ],
 )

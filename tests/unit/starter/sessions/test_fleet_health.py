@@ -104,7 +104,7 @@ WELL = {
     "a host left, and nothing waits for it": judged(old=queue("host/old", None)),
 }
 PROBLEMS = {
-    "role 'models' asks for work": judged(models=queue("models", None)),
+    "role 'models' is running": judged(models=queue("models", None)),
     "none of role 'land'": judged(land=queue("land", 200)),
     "40 pieces of work wait in queue 'host'": judged(host=queue("host", 5, 40)),
     "none of host 'old'": judged(old=queue("host/old", 200, 1)),

@@ -51,7 +51,7 @@ def test_what_was_set_aside_has_its_reason_the_newest_first() -> None:
         "000000000a  do a",
         "  2026-11-30 02:05 UTC, session s1, /r",
         "  its session ended",
-        "`requeue ID` puts one into the queue again, `queue remove ID` forgets it",
+        "`requeue ID` queues a goal again; `queue remove ID` forgets it",
     ]
 
 

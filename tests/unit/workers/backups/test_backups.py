@@ -117,7 +117,7 @@ def test_objects_that_move_while_they_are_copied_make_no_backup(
     (source.data_dir / name).unlink(missing_ok=True)
     with tarfile.open(tmp_path / "b.tar", "w") as made:
         if is_missed:
-            with pytest.raises(BackupError, match=r"packed anew .* write it again"):
+            with pytest.raises(BackupError, match=r"repacked .* run `backup` again"):
                 add_file(made, source.data_dir, PurePosixPath(name))
         else:
             add_file(made, source.data_dir, PurePosixPath(name))
@@ -127,7 +127,7 @@ def test_objects_that_move_while_they_are_copied_make_no_backup(
 def test_a_backup_and_a_clean_up_wait_for_each_other(tmp_path: Path) -> None:
     source = directory(tmp_path)
     with alone(source.data_dir):
-        with pytest.raises(DataInUseError, match="runs already"):
+        with pytest.raises(DataInUseError, match="is already running"):
             write_backup(source, tmp_path / "b.tar")
         assert [path.name for path in tmp_path.iterdir()] == ["data"]
     write_backup(source, tmp_path / "b.tar")
@@ -192,12 +192,12 @@ def manifest(**changes: object) -> tuple[str, bytes]:
 
 
 BROKEN: dict[str, Callable[[Path], object]] = {
-    "is not a whole backup": lambda path: path.write_bytes(b"x" * 2_000),
+    "is not a complete backup": lambda path: path.write_bytes(b"x" * 2_000),
     "is not a backup of Blue Flame": lambda path: archive(path, ("a.txt", b"a")),
     "newer release (build '9-z')": lambda path: archive(path, manifest(schema_version=2)),
     "a newer release": lambda path: archive(path, manifest(data_version=99)),
     "holds no histories": lambda path: archive(path, manifest()),
-    "'../x', which is not of Blue Flame": lambda path: archive(
+    "'../x', which does not belong in one": lambda path: archive(
         path, manifest(), ("temporal.db", b""), ("../x", b"x")
     ),
     "'workers.lock', which": lambda path: archive(

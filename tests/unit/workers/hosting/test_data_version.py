@@ -43,6 +43,7 @@ def test_other_formats_are_refused_and_stay(tmp_path: Path, text: str, words: st
     assert (tmp_path / "version").read_text() == text
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("command", [("ls",), ("up", "--detach"), ("backup", "x.tar")])
 def test_commands_refuse_a_newer_directory(tmp_path: Path, command: tuple[str, ...]) -> None:
     (tmp_path / "version").write_text("2")

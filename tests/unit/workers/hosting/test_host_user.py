@@ -68,6 +68,7 @@ def judge(home: Path, uid: int) -> None:
         assert said.startswith("refused: toolchain")
 
 
+@pytest.mark.slow
 def test_their_owner_shows_them(home: Path):
     judge(home, os.getuid())
 

@@ -195,6 +195,7 @@ async def nothing(home: Home) -> None:
     """Only the base, in its pack."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("make", [nothing, loose, packed])
 @pytest.mark.parametrize("is_old", [True, False])
 @pytest.mark.parametrize("is_open", [True, False], ids=["open elsewhere", "idle"])

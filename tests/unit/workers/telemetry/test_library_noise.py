@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from workers.temporal.connection import ServerAddress
 
 PROGRAM = """
@@ -91,6 +93,7 @@ asyncio.run(main(sys.argv[1]))
 """
 
 
+@pytest.mark.slow
 def test_retries_of_libraries_are_not_logged(temporal_server: ServerAddress) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM, temporal_server.address],

@@ -138,6 +138,7 @@ def test_a_lost_line_of_the_log_is_counted() -> None:
     assert found.of("blueflame_log_write_errors_total") == 1
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_where_nothing_is_asked_for() -> None:
     code = (
         "import sys; import workers.worker_serving; "

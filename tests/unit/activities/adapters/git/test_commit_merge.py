@@ -56,6 +56,7 @@ SILENT: list[tuple[str, Deed, Deed]] = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("kind", "left", "right"), SILENT, ids=[case[0] for case in SILENT])
 async def test_conflicts_without_markers_are_conflicts(
     home: Home, kind: str, left: Deed, right: Deed

@@ -99,6 +99,7 @@ async def test_a_conflict_is_marked_in_the_file_with_names_for_the_sides(home: H
     assert done.messages == ("f: both sides changed the same lines; conflict markers show them",)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("other", "own", "kept"),
     SILENT,

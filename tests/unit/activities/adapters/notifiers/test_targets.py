@@ -73,7 +73,7 @@ async def test_an_answer_that_is_no_success_is_a_fault(
 ) -> None:
     receiver.answers.append(status)
     fault = await webhook(receiver.port, secret).send(MESSAGE)
-    assert fault == f"it answered with status {status}"
+    assert fault == f"the server answered with status {status}"
     assert len(receiver.posts) == 1
 
 

@@ -56,7 +56,7 @@ def test_a_target_that_fails_is_named_with_its_reason(tmp_path: Path, receiver: 
     code, out, _ = typed(tmp_path, section(tmp_path, receiver.port), "--test", "--json")
     assert code == ExitCode.FAILED
     faults = {each["target"]: each["fault"] for each in json.loads(out)["tried"]}
-    assert faults["ops"] == "it answered with status 500"
+    assert faults["ops"] == "the server answered with status 500"
     assert faults["phone"].startswith("the service did not accept it")
 
 
@@ -67,7 +67,7 @@ def test_without_an_option_targets_are_listed_and_nothing_is_sent(
     assert (code, receiver.posts) == (ExitCode.COMPLETE, [])
     assert out.splitlines()[1:3] == ["  phone            Apprise", "  ops              webhook"]
     assert str(receiver.port) not in out
-    assert "not in the hours 00:00-23:59" in out
+    assert "quiet hours: 00:00-23:59" in out
     document = json.loads(typed(tmp_path, section(tmp_path, receiver.port), "--json")[1])
     assert document["targets"] == {"phone": "apprise", "ops": "webhook"}
 

@@ -181,6 +181,7 @@ async def test_a_branch_that_a_person_moved_is_not_overwritten(signer: Signer):
     assert signer.home.run("rev-parse", BRANCH) == signer.home.base
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("sign", ["auto", "always"])
 @pytest.mark.parametrize("key", ["missing", pytest.param("locked", marks=needs_keys)])
 async def test_a_key_that_cannot_be_used_is_told(signer: Signer, sign: str, key: str):

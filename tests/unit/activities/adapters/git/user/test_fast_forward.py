@@ -187,6 +187,7 @@ async def unasked(home: Home, new: Commit) -> LandOutcome:
     return await home.user.fast_forward(request)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("where", ["here", "linked", "dirty"])
 async def test_a_checked_out_branch_is_not_moved_unasked(home: Home, where: str):
     home.make({"a.txt": "one\n"})

@@ -44,6 +44,7 @@ CASES: dict[str, tuple[str, dict[str, str], bytes, bytes]] = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("case", CASES)
 async def test_a_file_is_stored_as_git_add_stores_it(home: Home, case: str):
     attributes, settings, written, stored = CASES[case]
@@ -88,6 +89,7 @@ FILTERED = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("tree", "own"), FILTERED)
 async def test_g23_what_a_filter_would_change_is_not_collected(home: Home, tree: str, own: str):
     """Field report G23."""
@@ -146,6 +148,7 @@ def change(place: Path, files: dict[str, str | None]) -> None:
         (place / name).unlink()
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("turns", [1, 2])
 @pytest.mark.parametrize("case", REMOVED)
 async def test_a_filter_of_the_base_counts_although_the_work_removes_it(

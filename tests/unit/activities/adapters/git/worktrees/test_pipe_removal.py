@@ -32,6 +32,7 @@ def lay(place: Path, trap: str) -> None:
     os.mkfifo(place / trap)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("trap", TRAPS)
 async def test_a_pipe_stops_neither_collecting_nor_restoring(home: Home, trap: str):
     home.make({"a.txt": "one\n", "d/b.txt": "x", ".gitignore": "cache/\n"})

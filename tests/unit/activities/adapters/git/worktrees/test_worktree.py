@@ -46,6 +46,7 @@ async def test_creating_a_complete_worktree_again_keeps_its_files(home: Home):
     assert (place / "a.txt").read_text() == "work\n"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("damage", ["state", "git", "admin", "index", "tree", "only_tree"])
 async def test_a_half_made_worktree_is_created_again(home: Home, damage: str):
     home.make({"a.txt": "one\n"})

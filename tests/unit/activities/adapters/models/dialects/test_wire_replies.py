@@ -140,6 +140,7 @@ async def test_a_lone_surrogate_is_replaced_and_the_call_goes_on(
     assert (await wire.call(provider, OPENING, said, results)).message.text == "fine"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("ids", [("call_0", "call_0"), ("", ""), ("a b", "x")])
 async def test_odd_ids_become_unique_and_still_pair_up(
     wire: Wire, provider: Provider, ids: tuple[str, str]
@@ -158,6 +159,7 @@ async def test_odd_ids_become_unique_and_still_pair_up(
     assert len(set(called)) == 4
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("stop", ["truncated", "refusal"])
 async def test_other_stops(wire: Wire, provider: Provider, stop: Stop) -> None:
     wire.play(f"{{text: I would, stop: {stop}}}")
@@ -249,6 +251,7 @@ async def test_usage_and_cost_to_the_last_digit(
     assert reply.cost_usd == cost
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("kind", "expected"), ERRORS)
 async def test_each_failure_has_its_decision(
     wire: Wire, provider: Provider, kind: str, expected: type[ModelError]
@@ -265,6 +268,7 @@ WAITS = [("7", 7.0), ("0", None), ("-1", None), ("18000", 18_000.0), ("1.5", 1.5
 DATES = [("Wed, 21 Oct 2015 07:28:00 GMT", None), ("soon", None), ("6m0s", 360.0)]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("value", "seconds"), [*WAITS, *DATES])
 @pytest.mark.parametrize("kind", ["rate_limited", "unavailable"])
 async def test_the_wait_that_a_provider_asks_for(

@@ -180,6 +180,7 @@ CASES: list[tuple[str, Any, str]] = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("path", "body", "why"), CASES)
 async def test_a_request_that_no_provider_takes(wire: Wire, path: str, body: Any, why: str) -> None:
     """Field report R37."""

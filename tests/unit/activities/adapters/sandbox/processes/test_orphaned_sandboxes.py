@@ -74,6 +74,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("milliseconds", [0, 2, 4, 6, 8, 12])
 def test_a_worker_killed_during_the_start_leaves_nothing(tmp_path: Path, milliseconds: int):
     tree = tmp_path / "tree"

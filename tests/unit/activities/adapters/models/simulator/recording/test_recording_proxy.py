@@ -43,6 +43,7 @@ async def raw(url: str, path: str, body: dict[str, Any]) -> tuple[int, list[Any]
         return response.status_code, sorted(response.headers.raw), b"".join(pieces)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("turn", "path"), pairs([*TURNS], [*BODIES]))
 async def test_an_answer_passes_unchanged(studio: Studio, path: str, turn: str) -> None:
     body = BODIES[path]
