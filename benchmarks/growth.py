@@ -15,7 +15,10 @@ Keys of the last line, each a list with one value for each size:
 
 import argparse
 import asyncio
+import json
 import math
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -36,8 +39,13 @@ _STYLE: Final = (
 )
 
 
-async def measure(sizes: Sequence[int]) -> dict[str, list[float]]:
-    """Run one session of each size, and return the figures by key."""
+async def measure(sizes: Sequence[int], file: Path | None) -> dict[str, list[float]]:
+    """Run one session of each size, and return the figures by key.
+
+    Args:
+        sizes: in tasks, in their order.
+        file: drawn anew after each size; None: nothing is drawn.
+    """
     figures: dict[str, list[float]] = {}
     async with stage(playbook(max(sizes))) as (client, folder):
         repository, data = make_repository(folder, 300), folder / "data"
@@ -56,6 +64,9 @@ async def measure(sizes: Sequence[int]) -> dict[str, list[float]]:
             }
             for key, value in row.items():
                 figures.setdefault(key, []).append(value)
+            print(json.dumps(row | {"load": os.getloadavg()}), file=sys.stderr, flush=True)
+            if file is not None:
+                await asyncio.to_thread(file.write_text, plot(figures))
     return figures
 
 
@@ -96,11 +107,8 @@ def _panel(key: str, tasks: Sequence[float], values: Sequence[float]) -> list[st
 
 
 async def main(sizes: Sequence[int], file: Path | None) -> None:
-    """Measure, draw and report."""
-    figures = await measure(sizes)
-    if file is not None:
-        await asyncio.to_thread(file.write_text, plot(figures))
-    report(figures)
+    """Measure and draw; report."""
+    report(await measure(sizes, file))
 
 
 if __name__ == "__main__":

@@ -151,20 +151,31 @@ async def _course(client: Client, session: str) -> tuple[int, float]:
     return events, max(gaps, default=0.0)
 
 
-async def first_calls(make: Callable[[Path], Path]) -> tuple[float, float]:
-    """Return the seconds until the first model call of a session, and of the next on its base.
+class Start(NamedTuple):
+    """How a session began."""
+
+    call_s: float
+    """Until its first model call."""
+    processor_s: float
+    """Of server, workers and all that they start, for the whole session of one task."""
+
+
+async def first_calls(make: Callable[[Path], Path]) -> tuple[Start, Start]:
+    """Return how a session begins, and the next on its base.
 
     Args:
         make: makes the repository in a folder, and returns its path.
     """
-    took: list[float] = []
+    starts: list[Start] = []
     async with stage(playbook(1)) as (client, folder):
         repository = await asyncio.to_thread(make, folder / "large")
         for _ in range(2):
+            before = processor.below(os.getpid())
             handle = await start_session(client, repository, plan(names(1)), attempts=1)
             await handle.result()
-            took.append(await _first_call(client, handle.id))
-    return took[0], took[1]
+            used = processor.below(os.getpid()) - before
+            starts.append(Start(await _first_call(client, handle.id), round(used, 2)))
+    return starts[0], starts[1]
 
 
 async def _first_call(client: Client, session: str) -> float:
@@ -223,19 +234,29 @@ async def status_time(tasks: int) -> dict[str, float]:
         environment = {**os.environ, "BLUEFLAME_DATA_DIR": str(folder / "data")}
         status = ("-m", "starter", "status")
         bare = ("-c", "import pydantic, temporalio.client, typer")
-        return {
-            f"status_{tasks}_tasks_s": await _took(status, environment),
-            "baseline_imports_s": await _took(bare, environment),
-        }
+        seconds, used = await _took(status, environment)
+        bare_seconds, bare_used = await _took(bare, environment)
+    return {
+        f"status_{tasks}_tasks_s": seconds,
+        f"status_{tasks}_tasks_cpu_s": used,
+        "baseline_imports_s": bare_seconds,
+        "baseline_imports_cpu_s": bare_used,
+    }
 
 
-async def _took(arguments: tuple[str, ...], environment: dict[str, str]) -> float:
-    """Return the median wall time of a Python program."""
+async def _took(arguments: tuple[str, ...], environment: dict[str, str]) -> tuple[float, float]:
+    """Return the median seconds and processor seconds of a Python program."""
 
-    def once() -> float:
+    def once() -> tuple[float, float]:
         began = time.monotonic()
         command = (sys.executable, "-P", *arguments)
-        subprocess.run(command, check=True, capture_output=True, env=environment)
-        return time.monotonic() - began
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment) as process:
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise SystemExit(f"{arguments!r} ended with {process.returncode}")
+        return time.monotonic() - began, usage.ru_utime + usage.ru_stime
 
-    return round(statistics.median([await asyncio.to_thread(once) for _ in range(5)]), 2)
+    runs = [await asyncio.to_thread(once) for _ in range(5)]
+    seconds, used = (round(statistics.median(each), 2) for each in zip(*runs, strict=True))
+    return seconds, used

@@ -13,7 +13,8 @@ Keys of the last line:
     database_start_mb, database_most_mb, database_end_mb   the server's database in it; with
                         `used`: without its free pages
     growth_pct          the most by which a folder, or the database, is larger than at the start
-    grown               every folder that is more than 5 % larger, with its bytes before and after
+    grown               every folder that is more than 5 % larger, and more than one block of the
+                        disk (4 kB), with its bytes before and after
     least_freed_bytes   the least that a clean-up gained in the host's repositories: never below 0
     entries_left        files and folders that were not there at the start
     refs_left           refs of sessions in the host's repositories
@@ -66,6 +67,8 @@ _STOPPED_EACH: Final = 20
 _FIRST: Final = 3
 """Sessions of the first round, after which the start is measured."""
 _ALLOWED: Final = 1.05
+_BLOCK: Final = 4096
+"""Bytes. Files take whole blocks on disk, so one more byte may take one more block."""
 _QUIET: Final = timedelta(minutes=1, seconds=5)
 """What was used within the last minute stays: it may belong to a session that is just starting."""
 _WAIT_SECONDS: Final = 0.5
@@ -199,11 +202,11 @@ def entries(data: Path) -> set[str]:
 
 
 def grown(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-    """Return what is more than 5 % larger than before, with both sizes."""
+    """Return what is more than 5 %, and more than a block, larger than before; both sizes."""
     return {
         name: (before.get(name, 0), size)
         for name, size in after.items()
-        if size > before.get(name, 0) * _ALLOWED
+        if size > before.get(name, 0) * _ALLOWED and size > before.get(name, 0) + _BLOCK
     }
 
 

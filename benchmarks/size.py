@@ -9,6 +9,7 @@ Keys of the last line:
     first_call_500mb_s      seconds from the start of a session to its first model call, on a host
                             that never saw the repository
     second_call_500mb_s     the same for the next session, on the same commit
+    import_500mb_cpu_s      the processor time that the first session took more than the second
     import_500mb_s          seconds from an empty host until the base is named there
     import_again_500mb_s    the same for a second session on the same base
     disk_per_new_base_mb    more on disk, host and store, after one more commit of one file
@@ -25,7 +26,8 @@ Keys of the last line:
     idle_gap_s              the longest time without a new wave in a session of 40 tasks, one of
                             which takes ten seconds
     status_300_tasks_s      `blueflame status` of a session of 300 tasks; `baseline_imports_s` is
-                            what importing Temporal's client alone takes; medians of five
+                            what importing Temporal's client alone takes; medians of five; also
+                            their processor time, with `cpu_s`
 """
 
 import argparse
@@ -40,7 +42,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -303,20 +305,52 @@ async def cleaning(top: Path, *, is_new: bool) -> float:
     return round((size_of(place.bare) - before) / 1e6, 2)
 
 
-def main(megabytes: int, tasks: int) -> None:
-    """Measure everything in a temporary folder, and report."""
+def main(megabytes: int, tasks: int, only: Sequence[str]) -> None:
+    """Measure in a temporary folder; say each figure as it comes, and report all.
+
+    Args:
+        megabytes: of the large history.
+        tasks: of the long session.
+        only: names of `parts`; empty: all.
+    """
+    figures: dict[str, float] = {}
+    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="blueflame-bench-") as name:
-        top = Path(name)
-        figures = growth(top, tasks)
-        figures["cleanup_growth_mb"] = asyncio.run(cleaning(top / "new", is_new=True))
-        figures["baseline_cleanup_growth_mb"] = asyncio.run(cleaning(top / "old", is_new=False))
-        figures |= importing(top, megabytes)
-    figures |= asyncio.run(sessions(megabytes))
+        for part, measure in parts(Path(name), megabytes, tasks).items():
+            if only and part not in only:
+                continue
+            found = measure()
+            figures |= found
+            load = round(os.getloadavg()[0], 1)
+            after = {"after_s": round(time.monotonic() - began), "load": load}
+            print(json.dumps(found | after), file=sys.stderr, flush=True)
     report(figures)
 
 
-async def sessions(megabytes: int) -> dict[str, float]:
-    """Measure whole sessions."""
+def parts(top: Path, megabytes: int, tasks: int) -> dict[str, Callable[[], dict[str, float]]]:
+    """Return the measurements in their order: whole sessions first, which need a quiet machine."""
+    return {
+        "sessions": lambda: asyncio.run(many_at_once(sessions=20, turns=11)),
+        "first_call": lambda: asyncio.run(first_call(megabytes)),
+        "host": lambda: asyncio.run(host_cost(small=10, large=200)),
+        "idle": lambda: asyncio.run(idle_gap(tasks=40)),
+        "status": lambda: asyncio.run(status_time(tasks=300)),
+        "merging": lambda: growth(top, tasks),
+        "cleanup": lambda: asyncio.run(cleanup_growth(top)),
+        "import": lambda: importing(top, megabytes),
+    }
+
+
+async def cleanup_growth(top: Path) -> dict[str, float]:
+    """Measure a clean-up of either kind."""
+    return {
+        "cleanup_growth_mb": await cleaning(top / "new", is_new=True),
+        "baseline_cleanup_growth_mb": await cleaning(top / "old", is_new=False),
+    }
+
+
+async def first_call(megabytes: int) -> dict[str, float]:
+    """Measure the starts of two sessions on one base."""
 
     def make(top: Path) -> Path:
         place = Place(top)
@@ -324,20 +358,22 @@ async def sessions(megabytes: int) -> dict[str, float]:
         return place.path
 
     first, second = await first_calls(make)
-    figures = {f"first_call_{megabytes}mb_s": first, f"second_call_{megabytes}mb_s": second}
-    figures |= await many_at_once(sessions=20, turns=11)
-    figures |= await host_cost(small=10, large=200)
-    figures |= await idle_gap(tasks=40)
-    return figures | await status_time(tasks=300)
+    return {
+        f"first_call_{megabytes}mb_s": first.call_s,
+        f"second_call_{megabytes}mb_s": second.call_s,
+        f"import_{megabytes}mb_cpu_s": round(first.processor_s - second.processor_s, 2),
+    }
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=500)
     parser.add_argument("--tasks", type=int, default=300)
+    names = tuple(parts(Path(), 1, 1))
+    parser.add_argument("--only", nargs="+", choices=names, default=())
     parser.add_argument("--import", nargs=3, dest="job", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.job:
         imported(*options.job)
     else:
-        main(options.megabytes, options.tasks)
+        main(options.megabytes, options.tasks, options.only)

@@ -18,6 +18,7 @@ from typing import Any
 
 from temporalio.client import Client, WorkflowHandle
 
+from starter.sessions.session_client import TASK_TIMEOUT
 from workers.roles import Role
 from workers.server.supervisor import Supervisor
 from workers.settings import Settings
@@ -124,6 +125,7 @@ async def start_session(
         request,
         id=f"session/{name}",
         task_queue=queues.WORKFLOWS,
+        task_timeout=TASK_TIMEOUT,
         result_type=SessionResult,
     )
 

@@ -55,6 +55,9 @@ if TYPE_CHECKING:  # what reads histories imports all contracts, which takes lon
     from workers.telemetry.traces.span_values import Trace
 
 WORKFLOW: Final = "SessionWorkflow"
+TASK_TIMEOUT: Final = timedelta(minutes=1)
+"""How long a worker may take to replay a session. The server's ten seconds are too short for a long
+one on a busy machine: each replay would be refused, and the session would never go on."""
 PREFIX: Final = "session/"
 _QUERY: Final = timedelta(seconds=4)
 """Without a worker a query would wait for 30 s."""
@@ -96,6 +99,7 @@ class Sessions:
             request,
             id=request.workflow_id,
             task_queue=queues.WORKFLOWS,
+            task_timeout=TASK_TIMEOUT,
             memo=request.memo,
             static_summary=request.summary,
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import TypeAdapter
 
 from activities.process_end import end_child
+from workers.hosting.report_process import ReportProcess
 from workflows.domain.session.scheduled_goal import ScheduledGoal, SessionMaking
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _MAKING: TypeAdapter[SessionMaking] = TypeAdapter(SessionMaking)
 _REPORT_SECONDS: Final = 150.0
+"""For a report, and for those that were asked for before it."""
 
 
 class SessionCommandError(RuntimeError):
@@ -44,14 +46,17 @@ async def make_session(goal: ScheduledGoal) -> SessionMaking:
 
 def report_writer(settings: "Settings") -> "Callable[[WriteReport], Awaitable[str]]":
     """Return what writes a session's report into the data directory of these settings."""
-    return partial(write_report, settings)
+    return partial(write_report, settings, ReportProcess())
 
 
-async def write_report(settings: "Settings", request: "WriteReport") -> str:
+async def write_report(settings: "Settings", process: ReportProcess, request: "WriteReport") -> str:
     """Write a session's report, unless there is one from after its end.
 
     Returns:
         Why there is none; empty if there is one.
+
+    Raises:
+        ReportProcessError: the process failed; its last line says why.
     """
     with suppress(OSError):
         made = (settings.data_dir / "reports" / f"{request.session}.html").stat()
@@ -59,7 +64,7 @@ async def write_report(settings: "Settings", request: "WriteReport") -> str:
             return ""
     try:
         async with asyncio.timeout(_REPORT_SECONDS):
-            return (await _asked("starter.session_report", request.session)).decode()
+            return await process.write(request.session)
     except TimeoutError:
         return f"it was not ready after {_REPORT_SECONDS:g} seconds"
 

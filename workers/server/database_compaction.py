@@ -36,10 +36,22 @@ def compact(database: Path, least_bytes: int = LEAST_BYTES) -> bool:
                 forget_timers(connection)
             if not _is_worth_it(connection, least_bytes):
                 return False
+            with contextlib.suppress(sqlite3.Error), connection:
+                _merge_indexes(connection)
             connection.isolation_level = None
             connection.execute("VACUUM")
             return True
     return False
+
+
+def _merge_indexes(connection: sqlite3.Connection) -> None:
+    """Let each index of words drop the entries of rows that were deleted.
+
+    SQLite keeps them until parts of an index are merged, which only new entries bring about.
+    """
+    found = "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE % USING fts5%'"
+    for (name,) in connection.execute(found).fetchall():
+        connection.execute(f'INSERT INTO "{name}"("{name}") VALUES (\'optimize\')')  # noqa: S608 (its own table's name)
 
 
 def _is_worth_it(connection: sqlite3.Connection, least_bytes: int) -> bool:

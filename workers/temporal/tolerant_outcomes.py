@@ -14,7 +14,11 @@ from typing import Any, cast
 from pydantic import ValidationError
 from temporalio.api.common.v1 import Payload
 from temporalio.contrib.pydantic import PydanticJSONPlainPayloadConverter
-from temporalio.converter import CompositePayloadConverter, DefaultPayloadConverter
+from temporalio.converter import (
+    CompositePayloadConverter,
+    DefaultPayloadConverter,
+    EncodingPayloadConverter,
+)
 
 
 class TolerantJson(PydanticJSONPlainPayloadConverter):
@@ -42,11 +46,19 @@ class TolerantPayloadConverter(CompositePayloadConverter):
 
     def __init__(self) -> None:
         """Take the SDK's other converters as they are."""
-        converter = TolerantJson()
-        others = DefaultPayloadConverter.default_encoding_payload_converters
-        super().__init__(
-            *(each if each.encoding != converter.encoding else converter for each in others)
-        )
+        super().__init__(*_converters())
+
+
+@functools.cache
+def _converters() -> tuple[EncodingPayloadConverter, ...]:
+    """Return what all instances share.
+
+    The SDK makes an instance for each task of a workflow: a tenth of that worker's time, and each
+    would learn all types again.
+    """
+    converter = TolerantJson()
+    others = DefaultPayloadConverter.default_encoding_payload_converters
+    return tuple(each if each.encoding != converter.encoding else converter for each in others)
 
 
 @functools.cache

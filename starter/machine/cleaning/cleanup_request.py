@@ -5,6 +5,7 @@ contain their creation time (`workers.hosting.session_cleaning` has the rules).
 """
 
 import contextlib
+import os
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from pydantic import BaseModel
 from temporalio.client import Client, WorkflowExecution
 
-from starter.machine.cleaning.ended_histories import delete_histories
+from starter.machine.cleaning.ended_histories import delete_earlier_runs, delete_histories
 from starter.machine.cleaning.merged_work import unproven
 from starter.machine.helper_processes import ask
 from workers.backups.backup_lock import alone
@@ -106,6 +107,8 @@ async def _cleaned(client: Client, settings: "Settings", wish: "_Wish") -> Clean
     if not settings.has_external_server:
         gone = {each for each in request.ended if is_removable(each, request)}
         histories = await delete_histories(client, gone, wish.before, dry_run=wish.dry_run)
+        if not wish.dry_run:
+            await delete_earlier_runs(client, wish.before)
     logs = _logs(settings, wish.before, dry_run=wish.dry_run)
     return Cleaned(
         dry_run=wish.dry_run,
@@ -243,14 +246,21 @@ def _session(execution: Running) -> str:
 
 def _logs(settings: "Settings", before: datetime, *, dry_run: bool) -> list[int]:
     """Remove logs that were not written since; return their sizes."""
-    # A log that a process holds open stays; otherwise its output would be lost.
-    pattern = "*.1" if read_state(settings) is not None else "*"
+    # A log that a process may hold open is emptied instead; otherwise its output would be lost.
+    is_up = read_state(settings) is not None
     sizes: list[int] = []
-    for path in sorted(settings.logs_dir.glob(pattern)):
+    for path in sorted(settings.logs_dir.glob("*")):
         with suppress(FileNotFoundError):
             status = path.lstat()
-            if datetime.fromtimestamp(status.st_mtime, UTC) < before:
-                sizes.append(status.st_blocks * 512)
-                if not dry_run:
-                    path.unlink()
+            is_held = is_up and path.suffix != ".1"
+            is_new = datetime.fromtimestamp(status.st_mtime, UTC) >= before
+            if is_new or (is_held and status.st_size == 0):
+                continue
+            sizes.append(status.st_blocks * 512)
+            if dry_run:
+                continue
+            if is_held:
+                os.truncate(path, 0)  # whoever writes it appends
+            else:
+                path.unlink()
     return sizes

@@ -14,6 +14,9 @@ from temporalio.service import RPCError, RPCStatusCode
 
 _PREFIX = "session/"
 _STARTS = ("schedule/", "repository/", "queue/")
+_OF_BUILDS = (
+    'TemporalNamespaceDivision = "TemporalWorkerDeployment" AND ExecutionStatus != "Running"'
+)
 
 
 async def delete_histories(
@@ -40,10 +43,26 @@ async def delete_histories(
     return count
 
 
+async def delete_earlier_runs(client: Client, before: datetime) -> None:
+    """Delete what the server keeps of earlier starts of workers: ended runs of its own workflows.
+
+    Args:
+        client: of the bundled server. It has one such workflow for all builds, and one for each;
+            each start of a worker ends a run and begins the next, which holds all that is known.
+        before: runs go that ended before this.
+    """
+    async for found in client.list_workflows(_OF_BUILDS):
+        if _is_over(found, before):
+            await _deleted(client, found.id, found.run_id)
+
+
 def _is_old_start(found: WorkflowExecution, before: datetime) -> bool:
     """Tell whether it started sessions, and ended before a time."""
-    ended = found.close_time
-    return found.id.startswith(_STARTS) and ended is not None and ended < before
+    return found.id.startswith(_STARTS) and _is_over(found, before)
+
+
+def _is_over(found: WorkflowExecution, before: datetime) -> bool:
+    return found.close_time is not None and found.close_time < before
 
 
 async def _deleted(client: Client, workflow: str, run: str) -> bool:

@@ -39,6 +39,28 @@ def test_what_was_deleted_is_given_back(tmp_path: Path) -> None:
     assert not compact(path, LEAST)
 
 
+def test_an_index_of_words_keeps_nothing_of_deleted_rows(tmp_path: Path) -> None:
+    path = tmp_path / "temporal.db"
+    filled(path, kept=20, deleted=400)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE VIRTUAL TABLE words USING fts5 (word)")
+        for number in range(50):
+            connection.execute("INSERT INTO words VALUES (?)", (f"word{number}",))
+            connection.commit()
+        connection.execute("DELETE FROM words WHERE word <> 'word7'")
+        connection.commit()
+        before = bytes_of_index(connection)
+    assert compact(path, LEAST)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert bytes_of_index(connection) < before / 5
+        rows = connection.execute("SELECT word FROM words WHERE words MATCH 'word7'").fetchall()
+        assert rows == [("word7",)]
+
+
+def bytes_of_index(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT sum(length(block)) FROM words_data").fetchone()[0])
+
+
 @pytest.mark.parametrize(("kept", "deleted"), [(20, 20), (1_000, 200)])
 def test_little_that_is_free_stays(tmp_path: Path, kept: int, deleted: int) -> None:
     path = tmp_path / "temporal.db"
