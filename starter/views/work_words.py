@@ -95,11 +95,6 @@ def _column(texts: Iterable[str]) -> int:
     return max((len(text) for text in texts if len(text) <= _WIDEST), default=0)
 
 
-def pull_lines(pulls: Sequence[PullLine]) -> list[str]:
-    """Return a line for each pull request that says what it is."""
-    return [f"  pull request {pull_line(each)}" for each in pulls]
-
-
 def pull_line(pull: PullLine) -> str:
     """Return a pull request as one line: number, state, what it is asked for, address."""
     of = "" if pull.key == "session" else f"  {shown(pull.key)}"
