@@ -119,9 +119,9 @@ class Settings(BaseSettings):
     build: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
     """The build that this process's workflow code belongs to; None: named after the code itself."""
     takes_new: bool | None = None
-    """Whether new sessions start on this process's build: true under a supervisor, because a person
-    chose its build; false for workers of an older build that only finish its sessions; None: as
-    `deployment.may_take_over` says."""
+    """Whether new sessions start on this process's build: true under a supervisor with the bundled
+    server, because a person chose its build; false for workers of an older build that only finish
+    its sessions; None: as `deployment.may_take_over` says."""
     fail_point: str | None = None
     """Where a crash test ends this process, once; set only by tests."""
     payload_keys: SecretStr | None = None

@@ -107,6 +107,6 @@ def pull_lines(pulls: Sequence[PullLine]) -> list[str]:
 
 
 def pull_state(pull: PullLine) -> str:
-    """Return a pull request's number, its state, and how much it is asked for."""
+    """Return a pull request's number, its state, and how much is to fix."""
     asked = f", {pull.asked} to fix" if pull.asked else ""
     return f"#{pull.number} {pull.state}{asked}"

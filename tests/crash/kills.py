@@ -151,7 +151,7 @@ async def run(
         stage: server and workers.
         name: of the repository.
         disturb: what is done to the running session.
-        config: of the session, where it is not the usual.
+        config: of the session, where it is not the usual; see `play.start`.
     """
     repository = await asyncio.to_thread(make_repository, stage.folder / name)
     watch = Watch(stage)

@@ -135,9 +135,16 @@ def git(where: Path, *arguments: str) -> str:
 
 
 async def start(
-    client: Client, repository: Path, **changes: Any
+    client: Client, repository: Path, waves_per_run: int = 200, **changes: Any
 ) -> WorkflowHandle[Any, SessionResult]:
-    """Start the session, with no one to ask and one gate unless `changes` says otherwise."""
+    """Start the session, with no one to ask and one gate unless `changes` says otherwise.
+
+    Args:
+        client: of the server.
+        repository: the person's.
+        waves_per_run: after which the session continues as new.
+        changes: of its configuration.
+    """
     config = SessionConfig(
         pacing=Pacing.FLOW,
         routes=ROUTES,
@@ -147,7 +154,11 @@ async def start(
     ).model_copy(update=changes)
     name = SessionId(f"c{uuid.uuid4().hex[:10]}")
     request = SessionRequest(
-        session=name, goal="append lines", repository=str(repository), config=config
+        session=name,
+        goal="append lines",
+        repository=str(repository),
+        config=config,
+        waves_per_run=waves_per_run,
     )
     return await client.start_workflow(
         "SessionWorkflow",

@@ -15,6 +15,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from temporalio.client import Client
@@ -125,16 +126,12 @@ class Stage:
         self.actors: dict[str, Actor] = {}
         self.client: Client
 
-    async def open(self, host: Command = worker_command) -> None:
-        """Start everything and wait until it serves.
-
-        Args:
-            host: makes the command line of the host worker.
-        """
+    async def open(self, host: Command, variables: Mapping[str, str]) -> None:
+        """Start everything and wait until it serves; see `stage`."""
         self.actors[SERVER] = Actor(_server_program(self.settings, self.address))
         for role in Role:
             command = host if role is Role.HOST else worker_command
-            self.actors[role] = Actor(self._worker_program(role, command(role)))
+            self.actors[role] = Actor(self._worker_program(role, command(role), variables))
         await self.actors[SERVER].start()
         self.client = await self.connected()
         roles = [self.actors[role] for role in Role]
@@ -201,10 +198,11 @@ class Stage:
         if SERVER in self.actors:
             await self.actors[SERVER].close()
 
-    def _worker_program(self, role: Role, command: Sequence[str]) -> Program:
-        environment = environment_for(
-            [role], {**_own_environment(), **self._provider_environment()}
-        )
+    def _worker_program(
+        self, role: Role, command: Sequence[str], variables: Mapping[str, str]
+    ) -> Program:
+        given = {**_own_environment(), **self._provider_environment(), **variables}
+        environment = environment_for([role], given)
         environment |= {"PYTHONPATH": str(data_layout.packages_root())}
         environment |= self.settings.as_environment()
         return Program(
@@ -233,7 +231,10 @@ class Stage:
 
 @asynccontextmanager
 async def stage(
-    folder: Path, playbook: Playbook, host: Command = worker_command
+    folder: Path,
+    playbook: Playbook,
+    host: Command = worker_command,
+    variables: Mapping[str, str] = MappingProxyType({}),
 ) -> AsyncGenerator[Stage]:
     """Run server, workers and simulator on a fresh data directory; all end with the block.
 
@@ -241,13 +242,14 @@ async def stage(
         folder: an empty folder of the test's own.
         playbook: what the simulated models say.
         host: makes the command line of the host worker.
+        variables: more for the environment of each worker.
     """
     # The ports are kept while the server is down, too.
     with kept_port() as port, kept_port() as ui_port:
         async with Simulator(playbook) as simulator:
             built = await asyncio.to_thread(Stage, folder, simulator, port, ui_port)
             try:
-                await built.open(host)
+                await built.open(host, variables)
                 yield built
             finally:
                 await built.close()

@@ -32,7 +32,8 @@ def environment(settings: Settings, **more: str) -> dict[str, str]:
     """What a process of ours gets in a test: nothing of the developer's own."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
     ports = {"BLUEFLAME_TEMPORAL_PORT": "0", "BLUEFLAME_UI_PORT": "0"}
-    return {**kept, **ports, **settings.as_environment(), "PYTHONPATH": str(ROOT), **more}
+    given = {**settings.temporal, **settings.as_environment()}
+    return {**kept, **ports, **given, "PYTHONPATH": str(ROOT), **more}
 
 
 def is_alive(pid: int) -> bool:

@@ -17,6 +17,8 @@ from ruamel.yaml import YAML
 from tests.e2e.processes import ROOT
 from tests.waiting import PATIENCE, text_of, until_blocking
 
+RULES = ROOT / "docker" / "alerts.yml"
+
 
 class Asked:
     """A running Prometheus."""
@@ -38,10 +40,11 @@ class Asked:
         """Return the samples that a query finds now."""
         return self._get(f"/query?{urllib.parse.urlencode({'query': query})}")["result"]
 
-    def alerts(self) -> list[str]:
-        """Name the alerts that fire."""
+    def alerts(self, *states: str) -> list[str]:
+        """Name the alerts that fire, or those in other states."""
         found = self._get("/alerts")["alerts"]
-        return [each["labels"]["alertname"] for each in found if each["state"] == "firing"]
+        wanted = states or ("firing",)
+        return [each["labels"]["alertname"] for each in found if each["state"] in wanted]
 
     def _get(self, path: str) -> dict[str, Any]:
         with urllib.request.urlopen(self._url + path, timeout=30) as answer:
@@ -49,14 +52,21 @@ class Asked:
 
 
 @contextlib.contextmanager
-def prometheus(folder: Path, first: int, port: int) -> Generator[Asked]:
-    """Run Prometheus with the shipped configuration, only faster and at other ports."""
+def prometheus(folder: Path, first: int, port: int, rules: Path = RULES) -> Generator[Asked]:
+    """Run Prometheus with the shipped configuration, only faster and at other ports.
+
+    Args:
+        folder: for its data and its log.
+        first: the port of the first of four workers.
+        port: its own.
+        rules: the file with the alerts.
+    """
     program = shutil.which("prometheus")
     if program is None:
         pytest.skip("prometheus is not installed: apt-get install prometheus")
     shipped = YAML(typ="safe").load((ROOT / "docker" / "prometheus.yml").read_text())
     shipped["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
-    shipped["rule_files"] = [str(ROOT / "docker" / "alerts.yml")]
+    shipped["rule_files"] = [str(rules)]
     targets = [f"127.0.0.1:{first + place}" for place in range(4)]
     shipped["scrape_configs"][0]["static_configs"] = [{"targets": targets}]
     (folder / "prometheus.yml").write_text(json.dumps(shipped))  # JSON is YAML

@@ -6,10 +6,10 @@ Each command, environment and health check is taken from the file, with other ad
 |-----------------------------------|-----------------------------------------------------------|
 | workflows, models, host, land     | the same command, with the bundled server                 |
 | namespace                         | the same script, with the bundled server                  |
-| prometheus                        | Debian's program with the command of the image            |
-| temporal, schema, postgresql, web | not run: the bundled server stands in for them            |
-| collector, jaeger, grafana        | not run, as Debian has no packages of them; their files   |
-|                                   | are read in `tests/unit/test_compose.py`                  |
+| prometheus, postgresql            | Debian's programs, started as in the images               |
+| temporal, schema, web             | not run: the bundled server stands in for them            |
+| jaeger, grafana                   | not run, as no package has them; Grafana's files are read |
+|                                   | in `tests/unit/test_monitoring_files.py`                  |
 """
 
 import contextlib
@@ -116,9 +116,11 @@ class Container:
         return ran.returncode, ran.stdout + ran.stderr
 
     def metrics(self) -> str:
-        """Return the address where the worker says that it serves them."""
+        """Return what the worker serves at the address that it says."""
         said = (self.folder / "said").read_text()
-        return said.partition("metrics at ")[2].splitlines()[0]
+        address = said.partition("metrics at ")[2].splitlines()[0]
+        with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+            return answer.read().decode()
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -133,8 +135,8 @@ def test_a_workers_service_is_healthy_until_it_ends(
         with container.running() as process:
             seen = lambda: (container.check(), text_of(container.folder / "said"))  # noqa: E731
             until_blocking(lambda: container.check()[0] == 0, "it is healthy", seen=seen)
-            with urllib.request.urlopen(container.metrics(), timeout=PATIENCE) as answer:
-                assert b"blueflame_" in answer.read()
+            # An idle worker has none until Temporal's SDK tells its first ones.
+            until_blocking(lambda: "blueflame_" in container.metrics(), "it serves metrics")
             process.terminate()
             assert process.wait(PATIENCE) == 0
             code, said = container.check()
@@ -191,17 +193,54 @@ def test_prometheus_is_healthy_until_it_ends(tmp_path: Path) -> None:
         )
         try:
             until_blocking(lambda: checked(place, port) == 0, "it is healthy")
-            rules = json.loads(get(f"http://127.0.0.1:{port}/api/v1/rules"))["data"]["groups"]
-            assert rules[0]["name"] == "blueflame"
+            rules = lambda: groups_at(port)  # noqa: E731
+            until_blocking(lambda: rules() == ["blueflame"], "it has the rules", seen=rules)
         finally:
             process.terminate()
             process.wait(PATIENCE)
         assert checked(place, port) != 0
 
 
-def get(address: str) -> bytes:
-    with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
-        return answer.read()
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_the_database_is_healthy_until_it_ends(tmp_path: Path) -> None:
+    """In its image, `docker-entrypoint.sh` also begins with `initdb` and then starts `postgres`."""
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not programs:
+        pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
+    place = service("postgresql")
+    kind, *check = place["healthcheck"]["test"]
+    assert (kind, check[0], "command" in place) == ("CMD", "pg_isready", False)
+    users, data = tmp_path / "passwd", tmp_path / "data"
+    # As in the image, its user has a name; whoever runs the tests may have none.
+    users.write_text(f"postgres:x:{os.getuid()}:{os.getgid()}::{tmp_path}:/bin/sh\n")
+    named = ("bwrap", "--die-with-parent", "--dev-bind", "/", "/")
+    named = (*named, "--ro-bind", str(users), "/etc/passwd")
+    owner = ("--username", place["environment"]["POSTGRES_USER"], "--auth", "trust")
+    made = [*named, str(programs[-1] / "initdb"), *owner, "--pgdata", str(data)]
+    subprocess.run(made, check=True, capture_output=True, timeout=PATIENCE)
+    with kept_port() as port, (tmp_path / "said").open("wb") as said:
+        variables = {"PATH": str(programs[-1]), "PGHOST": str(tmp_path), "PGPORT": str(port)}
+        healthy = lambda: subprocess.run(check, env=variables, check=False).returncode == 0  # noqa: E731
+        assert not healthy()
+        ways = ("-D", str(data), "-k", str(tmp_path), "-p", str(port), "-h", "")
+        process = subprocess.Popen(
+            [*named, str(programs[-1] / "postgres"), *ways], stdout=said, stderr=said
+        )
+        try:
+            until_blocking(healthy, "it is healthy", seen=lambda: text_of(tmp_path / "said"))
+        finally:
+            process.terminate()
+            process.wait(PATIENCE)
+        until_blocking(lambda: not healthy(), "it is healthy no more")
+
+
+def groups_at(port: int) -> list[str]:
+    """Name the groups of rules that Prometheus has; none while it is healthy but not ready."""
+    address = f"http://127.0.0.1:{port}/api/v1/rules"
+    with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+        return [each["name"] for each in json.load(answer)["data"]["groups"]]
+    return []
 
 
 def checked(place: dict[str, Any], port: int) -> int:

@@ -40,7 +40,7 @@ def test_the_demo_shows_all_it_promises_and_leaves_nothing_running(tmp_path: Pat
     # A server that is not there: the demo brings its own.
     environment |= {"TMPDIR": str(tmp_path), "TEMPORAL_ADDRESS": "127.0.0.1:9"}
     with collecting() as (collector, endpoint):
-        environment["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] = endpoint
+        environment["OTEL_EXPORTER_OTLP_ENDPOINT"] = endpoint.removesuffix("/v1/traces")
         output = _played(tmp_path, environment)
     _is_one_trace(collector.spans)
     for promise in PROMISED:

@@ -21,7 +21,7 @@ from starter.sessions.fleet_health import health
 from starter.sessions.session_client import Sessions
 from starter.sessions.worker_presence import why_unanswered
 from tests.e2e.note_session import DEVELOPER, PLANNER, REVIEWER, NotePlace
-from tests.e2e.processes import blueflame, end, environment
+from tests.e2e.processes import blueflame, children, end, environment, kill, up
 from tests.servers import running_server
 from tests.waiting import text_of, until, until_blocking
 from workers.server.supervisor import READY_LINE
@@ -129,6 +129,28 @@ async def test_a_build_takes_over_when_it_is_new_or_when_no_one_serves_the_curre
                 assert "build '1.0-a' only finishes its own sessions" in said
         with fake_worker(settings, "1.0-a"):  # a rollback: no worker of 1.0-b is left
             assert await deployment.current_build(client) == "1.0-a"
+
+
+@pytest.mark.slow
+async def test_up_on_a_machine_of_an_older_build_takes_no_new_sessions_when_its_worker_restarts(
+    client: Client, tmp_path: Path
+) -> None:
+    older, newer = (_machine_of(client, tmp_path / name, name) for name in ("1.0-a", "1.0-b"))
+    with up(older) as supervisor:
+        assert await deployment.current_build(client) == "1.0-a"
+        with up(newer):
+            assert await deployment.current_build(client) == "1.0-b"
+            (worker,) = children(supervisor.pid)
+            kill(worker)
+            said = partial(text_of, older.logs_dir / "worker-workflows.log")
+            await until(lambda: "'1.0-a' only finishes" in said(), "it restarts", seen=said)
+            assert await deployment.current_build(client) == "1.0-b"
+
+
+def _machine_of(client: Client, folder: Path, build: str) -> Settings:
+    """Return the settings of a machine of its own that uses the client's server."""
+    server = {"TEMPORAL_ADDRESS": client.service_client.config.target_host}
+    return Settings(data_dir=folder, build=build, temporal=server)
 
 
 @workflow.defn(name="SessionWorkflow", failure_exception_types=INTERNAL_ERRORS)

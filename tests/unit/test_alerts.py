@@ -1,6 +1,7 @@
 """docker/alerts.yml: each alert comes when it should and stays away when it should not.
 
-The series are those that workers serve; `tests/e2e/test_metrics.py` compares these with a session.
+The series are those that workers serve; `tests/e2e/test_metrics.py` compares these with a session,
+and `tests/e2e/test_fired_alerts.py` brings each alert about by the real program.
 """
 
 import json
@@ -165,11 +166,8 @@ def promtool() -> str:
     return found
 
 
-def test_every_alert_has_a_case_a_meaning_and_an_answer() -> None:
-    named = {rule["alert"] for rule in rules()}
-    assert named == {case.alert for case in CASES}
-    page = (ROOT / "docs" / "monitoring.md").read_text()
-    assert named == set(re.findall(r"^\| `(Blueflame\w+)` \|", page, re.MULTILINE))
+def test_every_alert_has_a_case() -> None:
+    assert {rule["alert"] for rule in rules()} == {case.alert for case in CASES}
 
 
 def test_every_series_of_a_rule_is_one_that_workers_serve() -> None:

@@ -64,6 +64,7 @@ OTHERS_OPTIONS = {
     "--address", "--name", "--input", "--type", "--codec-endpoint", "--codec-header",  # temporal
     "--ff-only", "--global",  # git
     "--user", "--scope",  # systemd-run
+    "--storage",  # prometheus (--storage.tsdb.path)
     "--now", "--system", "--home-dir", "--shell",  # systemctl, useradd
     "--variant", "--include",  # mmdebstrap
     "--as-root",  # pytest, by tests/dropped.py

@@ -1,8 +1,8 @@
-"""Files for the collector and Grafana, against the forms that their documentation demands.
+"""Files for Grafana, against the forms that its documentation demands.
 
-Debian has neither program, so nothing here runs them: the forms are those of the collector's
-"Configuration" page and of Grafana's "Provision Grafana" and "Dashboard JSON model" pages. The
-rules and configurations of Prometheus are loaded by Prometheus itself in other tests.
+Debian has no package of it, so nothing here runs it: the forms are those of its pages "Provision
+Grafana" and "Dashboard JSON model". The rules and configurations of Prometheus are loaded by
+Prometheus itself in other tests.
 """
 
 import json
@@ -13,15 +13,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-DOCKER = Path(__file__).parents[2] / "docker"
-GRAFANA = DOCKER / "grafana"
+GRAFANA = Path(__file__).parents[2] / "docker" / "grafana"
 DASHBOARDS = sorted((GRAFANA / "dashboards").glob("*.json"))
-IN_THE_CORE_IMAGE = {
-    "receivers": {"otlp"},
-    "processors": {"batch", "memory_limiter"},
-    "exporters": {"otlphttp", "otlp", "debug"},
-}
-"""Components of the image `otel/opentelemetry-collector`; others are only in `-contrib`."""
 COLUMNS = 24
 
 
@@ -34,19 +27,6 @@ def provisioned(kind: str, key: str) -> list[dict[str, Any]]:
     files = [yaml(path) for path in sorted((GRAFANA / "provisioning" / kind).glob("*.yml"))]
     assert [each["apiVersion"] for each in files] == [1] * len(files)
     return [entry for each in files for entry in each[key]]
-
-
-def test_the_collector_has_only_what_its_image_has() -> None:
-    found = yaml(DOCKER / "collector.yml")
-    assert set(found) == {*IN_THE_CORE_IMAGE, "service"}
-    for kind, known in IN_THE_CORE_IMAGE.items():
-        # A component is named `type` or `type/name`.
-        assert {name.partition("/")[0] for name in found[kind]} <= known, kind
-    pipelines = found["service"]["pipelines"]
-    assert {name.partition("/")[0] for name in pipelines} == {"traces"}
-    for pipeline in pipelines.values():
-        assert pipeline["receivers"]
-        assert pipeline["exporters"]
 
 
 def test_the_sources_of_data_are_complete() -> None:

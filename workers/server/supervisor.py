@@ -188,8 +188,11 @@ class Supervisor:
         secrets = (settings.key_variables, settings.token_variables)
         environment = environment_for([role], self._environment, *secrets)
         environment["PYTHONPATH"] = str(data_layout.packages_root())
-        # A person chose this supervisor's build, be it an upgrade or a rollback.
-        environment |= settings.as_environment() | {"BLUEFLAME_TAKES_NEW": "true"}
+        environment |= settings.as_environment()
+        if not settings.has_external_server:
+            # A person chose this supervisor's build, be it an upgrade or a rollback. Another server
+            # may have other machines, with newer builds, so there the worker asks the server.
+            environment["BLUEFLAME_TAKES_NEW"] = "true"
         return Program(
             name=f"worker {role}",
             argv=(*self._command(role), "--supervised"),

@@ -12,6 +12,7 @@ import asyncio, logging, sys
 from datetime import timedelta
 
 import anthropic, httpx2, openai
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from temporalio import activity, workflow
 from temporalio.api.workflowservice.v1 import GetSystemInfoRequest
 from temporalio.client import Client, WorkflowFailureError
@@ -72,6 +73,8 @@ async def main(address: str) -> None:
             except Exception:
                 tried += 1
         assert tried == 3
+        for _ in range(2):  # each tries twice
+            OTLPSpanExporter(endpoint=url, timeout=2).export([])
         away = await Client.connect(f"127.0.0.1:{closed}", lazy=True)
         try:
             await away.workflow_service.get_system_info(
@@ -104,10 +107,12 @@ def test_retries_of_libraries_are_not_logged(temporal_server: ServerAddress) -> 
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == ""
     first = [line for line in ran.stderr.splitlines() if line.startswith("20")]
-    assert [line.split(" ", 3)[2:] for line in first] == [
-        ["WARNING", first[0].split(" ", 3)[3]],
-        ["WARNING", "httpx2: a warning of a library"],
+    said = [" ".join(line.split(" ")[2:]) for line in first]
+    assert [line.partition(": ")[0].split(".")[-1] for line in said] == [
+        *("trace_exporter", "trace_exporter", "activity", "WARNING httpx2")
     ]
-    assert "Completing activity as failed" in first[0]
+    assert "Connection refused" in said[0]
+    assert "Failed to export" in said[1]
+    assert "Completing activity as failed" in said[2]
     assert ran.stderr.count("KeyError: 'a defect'") == 1
     assert "the provider is away" not in ran.stderr
