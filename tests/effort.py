@@ -57,7 +57,9 @@ def mark_unsampled(items: Sequence[pytest.Item]) -> None:
         if item.get_closest_marker("sampled"):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for name, those in cases.items():
-        (each,) = those[0].get_closest_marker("sampled").args
+        mark = those[0].get_closest_marker("sampled")
+        assert mark is not None, "only such tests were taken"
+        (each,) = mark.args
         first = crc32(name.encode()) % min(each, len(those))
         for number, item in enumerate(those):
             if number % each != first:
