@@ -299,6 +299,7 @@ STARTER = (sys.executable, "-m", "starter")
 
 
 @needs_bubblewrap
+@pytest.mark.slow
 def test_a_full_disk(command: Command, repository: Path, tmp_path: Path):
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -527,6 +528,7 @@ def test_closed_streams_change_no_exit_code(command: Command, numbers: str):
     assert command.left_behind() == []
 
 
+@pytest.mark.slow
 def test_a_dry_run_needs_no_streams(command: Command, repository: Path):
     options = ("--config", str(command.config), "--repo", str(repository), "--dry-run")
     run = _closed(command, "<&- >&-", "run", "x", *options)
@@ -542,6 +544,7 @@ def test_a_directory_that_is_gone(command: Command, tmp_path: Path):
     refused(command, told, USAGE, "the current directory does not exist", "`cd` to another")
 
 
+@pytest.mark.slow
 def test_an_ascii_locale_and_folders_that_are_not_there(command: Command, repository: Path):
     """Field report R58."""
     options = ("--config", str(command.config), "--repo", str(repository), "--dry-run")

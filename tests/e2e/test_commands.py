@@ -366,6 +366,7 @@ def test_the_list_says_how_each_session_stands(person: Person) -> None:
     person.types("stop", waits)
 
 
+@pytest.mark.slow
 def test_no_view_of_a_session_and_no_answer_of_it_leaves_out_its_marks(person: Person) -> None:
     session = person.starts().session
     until(lambda: "(SCRIPTED, sandbox NONE)" in person.listed(session), "the list says them")

@@ -58,6 +58,7 @@ def run(project: Path, script: str, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+@pytest.mark.slow
 def test_a_test_that_passes_the_second_time_is_listed_as_flaky(project: Path) -> None:
     (project / "test_it.py").write_text(FLAKY + FINE)
     code, out = run(project, "retry_failed.py", "--first", "-n", "1", "--", "-q")

@@ -42,6 +42,7 @@ async def decided(playing: Playing, name: str, update: str = "", **content: Any)
     return outcome.told
 
 
+@pytest.mark.slow
 async def test_a_rewound_task_goes_on_from_that_turn_and_counts_as_an_attempt(
     theatre: Theatre,
 ) -> None:
@@ -70,6 +71,7 @@ async def test_a_rewound_task_goes_on_from_that_turn_and_counts_as_an_attempt(
     assert [each.what for each in result.decisions].count("rewind_task") == 1
 
 
+@pytest.mark.slow
 async def test_merged_work_is_taken_back_by_git_and_merged_like_any_other(
     theatre: Theatre,
 ) -> None:

@@ -176,6 +176,7 @@ async def test_goals_are_worked_off_one_after_the_other_and_what_failed_waits_fo
     assert shown.state == state
 
 
+@pytest.mark.slow
 async def test_an_issue_is_one_entry_however_often_it_comes(queue: Queue) -> None:
     url = "https://github.com/acme/shop/issues/1"
     assert await queue.add("one", issue=url) == (1, 0)
@@ -186,6 +187,7 @@ async def test_an_issue_is_one_entry_however_often_it_comes(queue: Queue) -> Non
     assert await queue.add("two", "two") == (2, 0)
 
 
+@pytest.mark.slow
 async def test_while_the_repository_is_taken_the_queue_waits_and_says_why(queue: Queue) -> None:
     await queue.start()
     queue.instead = lambda _: SessionNotMade(kind="busy", reason="session 'x' is open")

@@ -194,6 +194,7 @@ async def test_a_pause_by_a_person_and_kinds_that_no_one_wants_are_not_told(
     assert [kind for kind, _, _ in told(receiver)] == ["done"]
 
 
+@pytest.mark.slow
 async def test_a_message_sent_again_after_a_lost_answer_has_the_same_id(
     theatre: Theatre, receiver: Receiver, tmp_path: Path
 ) -> None:

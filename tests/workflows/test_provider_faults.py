@@ -161,6 +161,7 @@ async def test_an_answer_without_usage_costs_its_quote_and_is_told_once(theatre:
     assert [(each.subject, each.count) for each in told] == [("scripted/alpha", 1)]
 
 
+@pytest.mark.slow
 async def test_a_reviewer_whose_prompt_is_blocked_is_not_asked_again(theatre: Theatre) -> None:
     """Field report G15."""
     world = World(planned({"id": "a"}))

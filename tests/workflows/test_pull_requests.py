@@ -106,6 +106,7 @@ async def test_nothing_is_published_while_nothing_is_merged(theatre: Theatre):
     assert len(world.hosting.published) == 1
 
 
+@pytest.mark.slow
 async def test_a_stack_has_one_for_each_changeset_on_the_one_below(theatre: Theatre):
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
     stack = PullRequestConfig(per="changeset")
@@ -134,6 +135,7 @@ class Signing(World):
         return evolve(delivered, {"commits": twins, "notice": notice})
 
 
+@pytest.mark.slow
 async def test_where_the_branch_is_rewritten_its_own_commits_are_proposed(theatre: Theatre):
     world = Signing(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
     stack = PullRequestConfig(per="changeset")

@@ -116,8 +116,8 @@ async def test_where_no_one_is_there_the_agent_decides_itself_at_once(theatre: T
     assert "Decide yourself, and say in your submission" in world.heard("dev.a.1", 2)
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("signal", ["skip_task", "stop"])
+@pytest.mark.slow
 async def test_an_open_question_ends_with_task_or_session(theatre: Theatre, signal: str) -> None:
     world = asking(Role.DEVELOPER, [WHICH])
     async with theatre.session(world, approvals=ATTENDED) as playing:

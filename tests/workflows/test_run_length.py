@@ -37,6 +37,7 @@ async def test_a_session_that_continues_as_new_loses_nothing(theatre: Theatre):
     assert (await session.task("b")).task.priority == 4
 
 
+@pytest.mark.slow
 async def test_a_long_run_continues_in_a_gap_and_holds_no_wave_back_for_it(theatre: Theatre):
     world = World(planned({"id": "a"}, {"id": "b"}, {"id": "c", "depends_on": ["a", "b"]}))
     world.on_call = hold = Hold(lambda call: call.agent == "dev.a.1")

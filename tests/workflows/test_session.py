@@ -201,6 +201,7 @@ async def test_a_refused_diff_is_reworked_with_the_place_of_each_finding(
     assert "src/a.py:3: this line looks like a GitHub token" in opening
 
 
+@pytest.mark.slow
 async def test_approval_without_evidence_that_holds_is_never_a_pass(
     theatre: Theatre,
 ) -> None:
@@ -212,8 +213,8 @@ async def test_approval_without_evidence_that_holds_is_never_a_pass(
     assert [a for a in world.agents() if a.startswith("review")] == ["review.a.1.1", "review.a.1.2"]
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("pacing", list(Pacing))
+@pytest.mark.slow
 async def test_a_conflict_sends_the_task_back_onto_the_new_head(
     theatre: Theatre, pacing: Pacing
 ) -> None:
@@ -397,6 +398,7 @@ async def test_a_reviewer_of_the_authors_family_is_told_and_taken(theatre: Theat
     assert any(text.startswith("every reviewer is of the family") for text in texts), texts
 
 
+@pytest.mark.slow
 async def test_a_cancelled_session_ends_its_waves_and_its_ledger(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}))
     hold = Hold(lambda call: call.role is Role.DEVELOPER)

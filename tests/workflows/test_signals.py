@@ -114,6 +114,7 @@ async def holding(
 # --- the plan -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_approve_plan_starts_the_work_and_a_second_one_becomes_a_notice(theatre: Theatre):
     """Field report R19."""
     world = World(planned({"id": "a"}))
@@ -130,6 +131,7 @@ async def test_approve_plan_starts_the_work_and_a_second_one_becomes_a_notice(th
         assert (await session.result()).outcome == "complete"
 
 
+@pytest.mark.slow
 async def test_a_rejected_plan_is_made_again_and_the_result_says_who_decided_what(theatre: Theatre):
     world = World(planned({"id": "a"}))
     world.on_call = hold = held("plan.2")
@@ -302,6 +304,7 @@ async def test_a_skip_that_satisfies_lets_the_dependants_run(theatre: Theatre):
     assert result.outcome == "complete"
 
 
+@pytest.mark.slow
 async def test_retry_of_a_failed_task_is_one_more_attempt_with_the_persons_notes(theatre: Theatre):
     """Field report R56."""
     world = World(planned({"id": "a"}, {"id": "b", "depends_on": ["a"]}))
@@ -576,6 +579,7 @@ async def test_r51_of_fifty_budgets_in_a_row_the_last_counts(theatre: Theatre):
 # --- the session ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_proceed_closes_the_wave_and_the_rest_goes_on_from_its_checkpoint(theatre: Theatre):
     world = World(planned({"id": "a"}, {"id": "b"}))
     async with holding(theatre, world, held("dev.b.1", turn=2)) as session:

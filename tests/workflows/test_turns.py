@@ -55,6 +55,7 @@ async def test_every_agent_is_told_turn_by_turn(theatre: Theatre) -> None:
     assert {each.agent for each in one} == {"review.a.1.1"}
 
 
+@pytest.mark.slow
 async def test_what_happens_is_followed_until_the_session_ends(theatre: Theatre) -> None:
     world = World(planned(TASK))
     reached, go_on = asyncio.Event(), asyncio.Event()

@@ -137,8 +137,8 @@ async def test_a_person_may_let_rules_merge_what_no_gate_judged(
     assert line.not_judged
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("way", "pacing"), ways("could not start", "cut short"))
+@pytest.mark.slow
 async def test_a_person_sees_that_no_gate_judged_and_may_approve_by_hand(
     theatre: Theatre, way: str, pacing: Pacing
 ):

@@ -28,6 +28,7 @@ AUTO: dict[str, Any] = {"approvals": {"plan": "auto", "changeset": "auto_if_gree
 ASK: dict[str, Any] = {"approvals": {"plan": "ask", "changeset": "ask"}}
 
 
+@pytest.mark.slow
 async def test_a_refusal_is_said_at_once_and_again(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}))
     go_on = asyncio.Event()

@@ -26,6 +26,7 @@ def answered(tmp_path: Path, goal: ScheduledGoal) -> "subprocess.CompletedProces
     )
 
 
+@pytest.mark.slow
 def test_what_a_person_must_correct_is_an_answer(tmp_path: Path) -> None:
     goal = ScheduledGoal(name="n", goal="x", repository=str(tmp_path / "gone"))
     ran = answered(tmp_path, goal)

@@ -79,6 +79,7 @@ async def test_lines_of_too_large_a_diff_are_never_read(home: Home):
     assert found == [("diff-size", None, None)]
 
 
+@pytest.mark.slow
 async def test_a_thousand_files(home: Home):
     place = await home.start()
     write(place, {f"src/d{n % 40}/f{n}.py": f"x = {n}\n" * 20 for n in range(1_000)})

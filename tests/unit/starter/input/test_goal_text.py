@@ -59,6 +59,7 @@ async def test_a_closed_standard_input_is_said(monkeypatch: pytest.MonkeyPatch) 
         await read_goal("-", None)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_reading(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-m", "starter", "run", "-", "--repo", str(tmp_path)]
     streams: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
