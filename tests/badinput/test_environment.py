@@ -518,8 +518,8 @@ def _closed(command: Command, numbers: str, *arguments: str) -> "subprocess.Comp
     return _outside(command, "bash", "-c", line, "bash", *STARTER, *arguments)
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("numbers", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.slow
 def test_closed_streams_change_no_exit_code(command: Command, numbers: str):
     """Field report R58."""
     run = _closed(command, numbers, "ls")

@@ -605,6 +605,7 @@ def at_the_offer(person: Person) -> tuple[Terminal, str, str]:
 @pytest.mark.parametrize(
     ("answer", "moves"), [("y", True), pytest.param("", False, marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_at_the_end_the_fast_forward_is_offered(person: Person, answer: str, moves: bool) -> None:
     before = git(person.repo, "rev-parse", "HEAD")
     terminal, branch, work = at_the_offer(person)

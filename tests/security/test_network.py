@@ -1,4 +1,7 @@
-"""No network: what each attack reaches in a world where everything answers."""
+"""No network: what each attack reaches in a world where everything answers.
+
+A slow test that `.ci/run` runs nevertheless.
+"""
 
 import json
 import os
@@ -6,6 +9,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests.dropped import ROOT
 from tests.security.attacks.network import CASES
@@ -32,6 +37,7 @@ def reached(top: Path) -> dict[str, tuple[int, int]]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_nothing_is_reached(tmp_path: Path):
     """All attacks at once: the world in which everything answers is costly to make."""
     has_curl = shutil.which("curl") is not None

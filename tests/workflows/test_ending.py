@@ -79,7 +79,6 @@ class LateDelivery(World):
         return Delivered(branch=f"blueflame/{request.session}")
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("world", "ends"),
     [
@@ -88,6 +87,7 @@ class LateDelivery(World):
     ],
     ids=["between two merges", "while it is delivered"],
 )
+@pytest.mark.slow
 async def test_a_stop_brings_what_is_merged_to_the_repository(
     theatre: Theatre, world: SlowMerge | LateDelivery, ends: dict[str, tuple[str, int]]
 ):

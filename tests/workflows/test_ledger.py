@@ -159,8 +159,8 @@ async def test_the_warning_is_a_notice(theatre: Theatre):
 CAP = Caps(stop_usd=Decimal("0.25"), warn_usd=Decimal(5))
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("stop_usd", ["0.20", "0.25"])  # exactly at it, and near it
+@pytest.mark.slow
 async def test_r44_at_the_cap_an_unattended_session_stops_once(theatre: Theatre, stop_usd: str):
     world = World(planned({"id": "a"}), usd_per_call=Decimal("0.10"))
     caps = CAP.model_copy(update={"stop_usd": Decimal(stop_usd)})

@@ -106,6 +106,7 @@ async def test_r53_a_submission_of_five_megabytes_passes_and_is_kept_outside(the
     assert max(found) < LIMIT_BYTES
 
 
+@pytest.mark.slow
 async def test_r53_a_reviewer_who_quotes_a_megabyte_abstains_in_words(theatre: Theatre):
     world = World(planned({"id": "a"}))
     quote = {"criterion": "1", "path": "a", "line_start": 1, "line_end": 1, "quote": noise(10**6)}

@@ -57,6 +57,7 @@ def _edit(plan: Plan, by: str, *more: dict[str, Any]) -> tuple[str, dict[str, An
     return "edit_plan", content
 
 
+@pytest.mark.slow
 async def test_of_two_who_edit_at_once_one_is_refused_as_stale(theatre: Theatre) -> None:
     world = World(planned({"id": "a"}))
     hold = Hold(lambda call: call.agent == "dev.a.1")

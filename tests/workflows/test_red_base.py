@@ -54,7 +54,6 @@ class RedBase(World):
         return GateReport(tree=Tree(name_of(request.commit)), results=(result,))
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("depends_on", "is_broken_again", "b"),
     [
@@ -65,6 +64,7 @@ class RedBase(World):
         pytest.param(["a"], False, ("merged", 1), marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 async def test_a_failure_that_merged_work_fixed_must_not_return(
     theatre: Theatre, depends_on: list[str], is_broken_again: bool, b: tuple[str, int]
 ):

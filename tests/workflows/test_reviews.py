@@ -224,8 +224,8 @@ async def test_a_reviewer_that_decides_when_asked_again_counts(theatre: Theatre)
         assert states(await session.result()) == {"a": ("merged", 1)}
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("second", "state"), [(unchanged(), "merged"), (reject(), "failed")])
+@pytest.mark.slow
 async def test_what_only_unchanged_lines_prove_needs_a_second_look(
     theatre: Theatre, second: ToolCall, state: str
 ):

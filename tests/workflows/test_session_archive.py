@@ -47,6 +47,7 @@ async def test_an_archive_tells_a_session_without_a_server(
     assert os.listdir(tmp_path) == ["x.zip"]
 
 
+@pytest.mark.slow
 async def test_events_are_listed_in_order_and_by_name(theatre: Theatre) -> None:
     async with theatre.session(World(planned({"id": "a"}))) as session:
         await session.result()

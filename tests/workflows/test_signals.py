@@ -593,6 +593,7 @@ async def test_proceed_closes_the_wave_and_the_rest_goes_on_from_its_checkpoint(
     assert [each.task for each in world.finished] == ["a", "b"]
 
 
+@pytest.mark.slow
 async def test_no_call_happens_between_pause_and_resume(theatre: Theatre):
     world = World(planned({"id": "a"}))
     hold = held("dev.a.1")
@@ -683,6 +684,7 @@ async def test_pause_resume_and_stop_in_a_row_stop(theatre: Theatre):
 # --- what goes wrong ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_every_signal_names_a_payload_that_it_cannot_read(theatre: Theatre):
     """Field report R19."""
     world = World(planned({"id": "a"}))

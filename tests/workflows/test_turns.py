@@ -87,6 +87,7 @@ async def test_what_happens_is_followed_until_the_session_ends(theatre: Theatre)
         assert seen[-1].agent == "review.a.1.1"
 
 
+@pytest.mark.slow
 async def test_a_failed_call_is_told_with_its_words(theatre: Theatre) -> None:
     world = World(planned(TASK))
 

@@ -118,6 +118,7 @@ async def test_what_a_lost_wave_merged_is_not_merged_again(tmp_path: Path):
         await advance(home.base, await merge(home.base, works[1], 2))
 
 
+@pytest.mark.slow
 async def test_waves_bundle_only_what_they_merged_and_land_one_upon_the_other(tmp_path: Path):
     home = Home(tmp_path)
     home.make({"a.txt": "a\n"})

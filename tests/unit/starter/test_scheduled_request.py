@@ -36,8 +36,8 @@ def test_what_a_person_must_correct_is_an_answer(tmp_path: Path) -> None:
     assert "gone" in said["reason"]
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("keys", [(), ("ANTHROPIC_API_KEY",)])
+@pytest.mark.slow
 def test_default_models_follow_from_the_names_of_the_keys(
     tmp_path: Path, keys: tuple[str, ...]
 ) -> None:

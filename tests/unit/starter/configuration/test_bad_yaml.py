@@ -196,6 +196,7 @@ CASES: dict[str, tuple[bytes, str]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_an_invalid_file_is_reported_with_its_position(name: str, tmp_path: Path):
     content, expected = CASES[name]

@@ -23,7 +23,6 @@ def typed(here: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -39,6 +38,7 @@ def typed(here: Path, *words: str) -> "subprocess.CompletedProcess[str]":
         (["not on it/blueflame"], ["not on it/blueflame"]),
     ],
 )
+@pytest.mark.slow
 def test_the_command_that_a_message_names_can_be_typed(
     tmp_path: Path, words: list[str], told: list[str]
 ) -> None:
