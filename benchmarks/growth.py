@@ -44,7 +44,7 @@ async def measure(sizes: Sequence[int], file: Path | None) -> dict[str, list[flo
 
     Args:
         sizes: in tasks, in their order.
-        file: drawn anew after each size; None: nothing is drawn.
+        file: drawn again after each size; None: nothing is drawn.
     """
     figures: dict[str, list[float]] = {}
     async with stage(playbook(max(sizes))) as (client, folder):

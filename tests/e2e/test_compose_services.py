@@ -212,7 +212,7 @@ def test_the_database_is_healthy_until_it_ends(tmp_path: Path) -> None:
     kind, *check = place["healthcheck"]["test"]
     assert (kind, check[0], "command" in place) == ("CMD", "pg_isready", False)
     users, data = tmp_path / "passwd", tmp_path / "data"
-    # As in the image, its user has a name; whoever runs the tests may have none.
+    # As in the image, its user has a name; the user who runs the tests may have none.
     users.write_text(f"postgres:x:{os.getuid()}:{os.getgid()}::{tmp_path}:/bin/sh\n")
     named = ("bwrap", "--die-with-parent", "--dev-bind", "/", "/")
     named = (*named, "--ro-bind", str(users), "/etc/passwd")

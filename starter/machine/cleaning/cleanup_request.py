@@ -260,7 +260,7 @@ def _logs(settings: "Settings", before: datetime, *, dry_run: bool) -> list[int]
             if dry_run:
                 continue
             if is_held:
-                os.truncate(path, 0)  # whoever writes it appends
+                os.truncate(path, 0)  # its writer appends
             else:
                 path.unlink()
     return sizes
