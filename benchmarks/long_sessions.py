@@ -218,7 +218,7 @@ async def idle_gap(tasks: int) -> dict[str, float]:
     figures: dict[str, float] = {}
     async with stage(playbook(tasks, has_long=True)) as (client, folder):
         repository = make_repository(folder, 300)
-        for way, events in (("", 25_000), ("baseline_", _EVENTS)):
+        for way, events in (("", 12_000), ("baseline_", _EVENTS)):
             size, _ = await run_one(client, repository, tasks, events_per_run=events)
             figures[f"{way}idle_gap_s"] = round(size.idle_s, 2)
     return figures

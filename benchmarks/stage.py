@@ -18,7 +18,6 @@ from typing import Any
 
 from temporalio.client import Client, WorkflowHandle
 
-from starter.sessions.session_client import TASK_TIMEOUT
 from workers.roles import Role
 from workers.server.supervisor import Supervisor
 from workers.settings import Settings
@@ -28,7 +27,7 @@ from workflows.domain.ids import SessionId
 from workflows.domain.plan import Plan
 from workflows.domain.session.session_config import Approvals, Concurrency, Routes, SessionConfig
 from workflows.domain.session.session_state import SessionPhase
-from workflows.domain.session.session_values import SessionRequest, SessionResult
+from workflows.domain.session.session_values import TASK_TIMEOUT, SessionRequest, SessionResult
 
 ROUTES = Routes(
     planner=("scripted/alpha",), developer=("scripted/alpha",), reviewer=("scripted/beta",)
@@ -102,7 +101,7 @@ def git(root: Path, *arguments: str) -> str:
 
 
 async def start_session(
-    client: Client, repository: Path, plan: Plan, events_per_run: int = 25_000, **config: Any
+    client: Client, repository: Path, plan: Plan, events_per_run: int = 12_000, **config: Any
 ) -> WorkflowHandle[Any, SessionResult]:
     """Start an unattended session on a given plan; `config` changes its configuration."""
     settings = SessionConfig(

@@ -293,7 +293,7 @@ def request(
     plan: Plan | None = None,
     plan_by: str = "",
     waves_per_run: int = 200,
-    events_per_run: int = 25_000,
+    events_per_run: int = 12_000,
     **changes: Any,
 ) -> SessionRequest:
     """Return a session's request; both approvals are automatic unless it says otherwise."""

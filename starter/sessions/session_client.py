@@ -41,6 +41,7 @@ from workflows.domain.plan import Plan
 from workflows.domain.session.decision import DecisionOutcome
 from workflows.domain.session.session_config import Pacing
 from workflows.domain.session.session_values import (
+    TASK_TIMEOUT,
     SessionPhase,
     SessionRequest,
     SessionResult,
@@ -55,9 +56,6 @@ if TYPE_CHECKING:  # what reads histories imports all contracts, which takes lon
     from workers.telemetry.traces.span_values import Trace
 
 WORKFLOW: Final = "SessionWorkflow"
-TASK_TIMEOUT: Final = timedelta(minutes=1)
-"""How long a worker may take to replay a session. The server's ten seconds are too short for a long
-one on a busy machine: each replay would be refused, and the session would never go on."""
 PREFIX: Final = "session/"
 _QUERY: Final = timedelta(seconds=4)
 """Without a worker a query would wait for 30 s."""

@@ -1,12 +1,22 @@
 """When a session continues as new, and what survives that."""
 
+from contextlib import suppress
+from datetime import timedelta
 from decimal import Decimal
+from functools import partial
+from typing import Any
 
 import pytest
+from temporalio.client import WorkflowHandle
+from temporalio.service import RPCError
 
+from starter.sessions.session_client import Sessions
 from tests.fakes.world import Hold, World, planned
-from tests.theatre import Theatre, states
+from tests.theatre import ASK, Theatre, request, states
+from tests.waiting import ends, until
+from workflows import queues
 from workflows.domain.session.session_config import Approvals, Concurrency, Pacing
+from workflows.schedules.repository_turn import RepositoryTurn, turn_id
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -68,3 +78,30 @@ async def test_a_run_near_the_limits_of_a_history_makes_a_gap_and_loses_nothing(
     assert states(result) == dict.fromkeys("abcd", ("merged", 1))
     assert result.spent_usd == world.spent
     assert last.raw_description.workflow_execution_info.first_run_id != last.run_id
+
+
+async def test_however_a_session_starts_a_worker_has_a_minute_to_replay_it(theatre: Theatre):
+    by_hand, by_queue = (request(approvals=ASK) for _ in range(2))
+    world = World(planned({"id": "a"}))
+    theatre.worlds.update({each.session: world for each in (by_hand, by_queue)})
+    sessions = Sessions(theatre.client)
+    await sessions.start(by_hand)
+    turn = await theatre.client.start_workflow(
+        RepositoryTurn.run, by_queue, id=turn_id(by_queue.session), task_queue=queues.WORKFLOWS
+    )
+    for each in (by_hand, by_queue):
+        handle = theatre.client.get_workflow_handle(each.workflow_id)
+        await until(partial(_exists, handle), f"the session {each.session!r} is there")
+        described = await handle.describe()
+        config = described.raw_description.execution_config
+        assert config.default_workflow_task_timeout.ToTimedelta() == timedelta(minutes=1)
+        await handle.signal("stop", {})
+        await sessions.result(each.session)
+    await ends(turn.result(), "the repository's turn")
+
+
+async def _exists(handle: WorkflowHandle[Any, Any]) -> bool:
+    with suppress(RPCError):
+        await handle.describe()
+        return True
+    return False

@@ -1,8 +1,8 @@
 """When a session continues as new, so that no history grows without end.
 
 No wave survives a continuation: it happens in a gap between two waves, of which most sessions have
-many, as soon as the run is long. Only a run near the server's limits (51,200 events, 50 MB) makes a
-gap, by starting nothing. A plan of 1,000 tasks ends before that.
+many, as soon as the run is long. Only a run that takes long to replay (`events_per_run`, far below
+the server's limits of 51,200 events and 50 MB) makes a gap, by starting nothing.
 """
 
 from typing import Final

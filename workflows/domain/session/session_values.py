@@ -1,8 +1,8 @@
 """A session's input, its signals, what its queries answer, and its result."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Literal, Self, TypedDict, Unpack
+from typing import Final, Literal, Self, TypedDict, Unpack
 
 from pydantic import BaseModel, Field, JsonValue
 
@@ -19,6 +19,9 @@ from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.task import TaskState
 
 VIEW_SCHEMA = 1
+TASK_TIMEOUT: Final = timedelta(minutes=1)
+"""How long a worker may take to replay a session. The server's ten seconds are too short for a long
+one on a busy machine: each replay would be refused, and the session would never go on."""
 
 
 class SessionRequest(BaseModel, frozen=True, extra="forbid"):
@@ -40,8 +43,9 @@ class SessionRequest(BaseModel, frozen=True, extra="forbid"):
     approval."""
     waves_per_run: int = Field(default=200, gt=0)
     """After this many waves in one run, the workflow continues as new when no wave runs."""
-    events_per_run: int = Field(default=25_000, gt=0)
-    """After this many events in one run, it starts no wave before it has continued as new."""
+    events_per_run: int = Field(default=12_000, gt=0)
+    """After this many events in one run, it starts no wave before it has continued as new. A
+    session of 700 tasks has fewer; a worker that restarts replays all of them at once."""
     carried: SessionState | None = None
     """Set by a continuation."""
 
