@@ -204,6 +204,7 @@ async def test_a_time_out_asks_first_and_keeps_the_output(bash: Run):
     assert result.output.endswith(b"asked\n")
 
 
+@pytest.mark.sampled(2)
 async def test_a_time_out_kills_what_does_not_listen(bash: Run, workspace: Path):
     script = f"trap '' TERM; echo started; {FOREVER}"
     assert (await timed_out(bash, script)).code == signal.SIGKILL

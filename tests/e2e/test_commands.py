@@ -228,6 +228,7 @@ def test_auto_approve_asks_no_one(person: Person) -> None:
     assert "complete" in done.out
 
 
+@pytest.mark.slow
 def test_a_decisions_file_decides_in_a_persons_place(person: Person, tmp_path: Path) -> None:
     file = tmp_path / "night.yaml"
     file.write_text(

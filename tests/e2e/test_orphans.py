@@ -173,6 +173,7 @@ async def test_an_activity_without_code_for_it_keeps_beating(
             await waiting.ends(handle.result(), "the end of the workflow")
 
 
+@pytest.mark.slow
 async def test_a_cancellation_arrives_by_heartbeat(
     temporal_settings: Settings, temporal_client: Client, tmp_path: Path
 ) -> None:

@@ -32,6 +32,7 @@ def _roles(pid: int) -> dict[str, int]:
     return found
 
 
+@pytest.mark.slow
 def test_all_roles_come_up_in_the_background_and_end_when_told(settings: Settings) -> None:
     came = blueflame(settings, "up", "--detach", more=KEYS)
     assert came.returncode == 0, came.stderr

@@ -69,6 +69,7 @@ def test_a_test_that_passes_the_second_time_is_listed_as_flaky(project: Path) ->
     assert "test_fine" not in flaky
 
 
+@pytest.mark.slow
 def test_a_test_that_fails_twice_fails_the_run(project: Path) -> None:
     (project / "test_it.py").write_text(FLAKY + RED)
     code, out = run(project, "retry_failed.py", "-q")

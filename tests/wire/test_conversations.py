@@ -111,7 +111,7 @@ async def played(talk: Talk, order: Sequence[Provider], turns: Sequence[int]) ->
         assert bool(answer.tool_calls) == (answer.stop == "tool_calls")
 
 
-@pytest.mark.sampled(len(ORDERS))
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
 async def test_thirty_turns_over_two_switches(
     stage: Stage, talk: Talk, order: tuple[Provider, ...]

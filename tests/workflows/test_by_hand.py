@@ -80,6 +80,7 @@ _PAIRS = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "how"), _PAIRS)
 async def test_a_part_that_is_ended_by_hand_is_made_again(theatre: Theatre, name: str, how: str):
     at, place = CASES[name]

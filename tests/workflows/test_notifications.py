@@ -178,6 +178,7 @@ async def test_a_pause_at_the_cap_is_told_with_the_command_that_raises_it(
     assert [kind for kind, _, _ in told(receiver)] == ["paused", "done"]
 
 
+@pytest.mark.slow
 async def test_a_pause_by_a_person_and_kinds_that_no_one_wants_are_not_told(
     theatre: Theatre, receiver: Receiver, tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ class Busy:
         return "done"
 
 
+@pytest.mark.slow
 async def test_a_slow_step_is_no_deadlock(theatre: Theatre):
     queue = uuid.uuid4().hex
     worker = Worker(

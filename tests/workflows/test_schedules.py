@@ -111,6 +111,7 @@ async def test_a_schedule_fires_by_itself_once_and_not_again_while_its_session_i
     await stop(scheduling.theatre, wanted)
 
 
+@pytest.mark.slow
 async def test_a_schedule_fires_within_a_second_of_its_time(scheduling: Scheduling) -> None:
     name = await scheduling.add(EACH_SECOND, SessionNotMade(kind="busy", reason="it is open"))
     handle = scheduling.theatre.client.get_schedule_handle(f"schedule/{name}")

@@ -66,6 +66,7 @@ async def test_a_detected_pytest_gate_counts_and_names_what_ran(bench: Bench):
     assert "PASSED" not in result.excerpt
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("test", "why"),
     [
@@ -205,6 +206,7 @@ async def test_g36_a_summary_after_fifty_mebibytes_is_read(bench: Bench):
     assert (first, last) == ("begins", f"[output cut: of {size} bytes both ends were kept]")
 
 
+@pytest.mark.slow
 async def test_g36_a_gate_that_prints_without_end_takes_bounded_memory(bench: Bench):
     """Field report G36: with five of them 213 MB."""
     tracemalloc.start()

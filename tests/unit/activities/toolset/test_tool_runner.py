@@ -251,6 +251,7 @@ async def test_a_time_out_keeps_the_output_and_advises(call: Call):
     assert "timeout_s (at most 120)" in observation.result.text
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("asked", [None, 1, 600])
 async def test_no_call_gets_more_than_the_sessions_limit(toolset: Toolset, asked: int | None):
     short = replace(toolset, limits=Limits(timeout=timedelta(seconds=1)))

@@ -66,6 +66,7 @@ async def test_a_session_that_waits_ends_the_watch_with_the_commands(
     assert command in capsys.readouterr().out
 
 
+@pytest.mark.slow
 async def test_with_wait_the_watch_continues_and_prints_each_need_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -87,6 +88,7 @@ async def test_a_running_session_is_followed_to_its_end() -> None:
     assert await watched(RUNNING, ENDED) == (ExitCode.COMPLETE, 0)
 
 
+@pytest.mark.slow
 async def test_a_wait_for_a_provider_is_printed_once_with_its_end(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -85,6 +85,7 @@ async def test_trouble_that_lasts_makes_the_signs_stale(
     assert heard(manager) == ["READY=1"]
 
 
+@pytest.mark.slow
 async def test_a_look_that_fails_is_trouble(settings: Settings) -> None:
     async def look() -> str:
         raise RuntimeError("no bridge")

@@ -97,6 +97,7 @@ async def test_a_stubborn_child_is_killed_with_its_group(tmp_path: Path) -> None
     assert _ends(int(said[0].split()[1]))
 
 
+@pytest.mark.slow
 async def test_an_escaped_grandchild_does_not_hold_the_end_up(tmp_path: Path) -> None:
     lines = Lines()
     escaping = (

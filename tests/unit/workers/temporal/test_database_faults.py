@@ -51,6 +51,7 @@ def cut(database: Path) -> None:
     database.write_bytes(database.read_bytes()[:9_000])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("make", "words"), [(damaged, "is damaged"), (empty, "another version"), (cut, "is damaged")]
 )

@@ -228,6 +228,7 @@ async def test_a_server_that_needs_no_key_gets_none() -> None:
         await registry.aclose()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", ["anthropic", "local"])
 async def test_each_provider_has_its_own_time_limit(name: Provider) -> None:
     async with Simulator(play("{text: late, latency_s: 30}")) as simulator:

@@ -54,6 +54,7 @@ async def test_an_answer_passes_unchanged(studio: Studio, path: str, turn: str) 
     await until(lambda: len(studio.passed) == 1, "it is noted")
 
 
+@pytest.mark.slow
 async def test_a_stream_passes_piece_by_piece_and_its_end_is_the_callers(studio: Studio) -> None:
     """The provider never ends this one: what came is there, and leaving it leaves the provider."""
     studio.begin("{text: Hello there., error: {kind: stall, at: end}}")
