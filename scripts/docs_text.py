@@ -16,8 +16,8 @@ VARIABLES = {
     "BLUEFLAME_SNAPSHOT_BYTES": "how much disk space the snapshots of set-up may use on this host; "
     "the least recently used ones are removed first, and ones in use stay "
     "([operating](operating.md#disk-space))",
-    "BLUEFLAME_RETENTION_DAYS": "how many days after its end the data of a session stays, if its "
-    "work is proven merged ([operating](operating.md#clean-up))",
+    "BLUEFLAME_RETENTION_DAYS": "how many days the data of a session stays after the session ends, "
+    "if its work is proven merged ([operating](operating.md#clean-up))",
     "BLUEFLAME_DISK_BYTES": "how much disk space the data of sessions may use on this machine; "
     "above that, sessions whose work is proven merged are removed before their retention ends",
     "BLUEFLAME_LOG": "the form of the workers' logs: `text`, or `json` with one object per line "
@@ -29,7 +29,8 @@ VARIABLES = {
     "server, before it counts as hanging "
     "([operating](operating.md#is-a-worker-alive))",
     "BLUEFLAME_CGROUP": "the path of a delegated cgroup (version 2) in which each command gets "
-    "its own cgroup, or `own` ([operating](operating.md#limits-by-the-kernel))",
+    "its own cgroup; `own` is the cgroup in which Blue Flame was started "
+    "([operating](operating.md#limits-by-the-kernel))",
     "BLUEFLAME_TOOLCHAINS": "toolchains that this host may show in the sandbox, as a JSON list of "
     "paths; only for workers that you start yourself, because `run` and `up` set it "
     "([environments](environments.md))",
@@ -117,17 +118,18 @@ itself more than you allow. It may not:
 
 - switch the sandbox off
 - permit secrets (`worktree.allow_secret`), or name a path in your home in `environment.variables`
-- approve automatically where you want to be asked
+- approve, or start a rework (`pull_request.feedback`), automatically where you want to be asked
 - change `on_cap`
-- raise a limit above your own value or, if you set none, the default: `budget.stop_usd`, `limits`,
-  the limits under `agents`, and `memory_mb`, `processes`, `file_mb` and `disk_mb` of `environment`
+- raise one of these limits above your own value, or above the default if you set none:
+  `budget.stop_usd`, `pull_request.rounds`, `limits`, the limits under `agents`, and `memory_mb`,
+  `processes`, `file_mb` and `disk_mb` of `environment`
 - list hosts, toolchains or a root folder that your own file does not list
 - allow agents more tools, commands or paths than you do
 - say `deliver: pull_request` unless you have an entry in `hosting`
 - say `deliver: fast_forward` unless your own configuration says it
 - name you as the author or committer of commits, or decide whether your key signs them
-- set `providers`, `catalogue`, `hosting`, or `registries`, `upstream_proxy`, `no_proxy` and
-  `ca_file` under `environment`, unless the value equals your own
+- set `providers`, `catalogue`, `hosting`, `environment.registries`, `environment.upstream_proxy`,
+  `environment.no_proxy` or `environment.ca_file`, unless the value equals your own
 
 Set these in your own file, in the file of `--config`, or with an option.
 
@@ -147,7 +149,7 @@ If no models are configured, Blue Flame chooses them by the provider keys in the
 key is enough.
 
 - **The planner** gets each provider's strongest model.
-- **The developers** get the first provider's standard model.
+- **The developers** get one provider's standard model: Anthropic's, else OpenAI's, else Google's.
 - **The reviewers** get the other providers' standard models. With one provider, its strongest model
   reviews, and a notice says that it is of the author's family.
 
@@ -163,7 +165,7 @@ gates:
     run: {gitleaks}
 ```
 
-- gitleaks scans the whole tree. As with every gate, only findings that the base does not have
+- gitleaks scans the whole tree. As with every gate, findings that the base already has do not
   count.
 - A finding is shown as path, line and rule, never as the secret. A command without `--redact` is
   refused.
@@ -197,10 +199,10 @@ first line:
 version: 1
 ```
 
-**Migration.** A release reads one version of the format, the key `version`. It refuses a newer file
-and says what to do. `blueflame config migrate` converts an older file and keeps comments and order.
-It prints the result; `--write` changes the file instead. So far there is one conversion: a file
-without `version` counts as version 0 and gets the key.
+**Migration.** The key `version` is the version of the format. A release reads only one. It refuses
+a newer file and says what to do. `blueflame config migrate` converts an older file and keeps
+comments and order. It prints the result; `--write` changes the file instead. So far there is one
+conversion: a file without `version` counts as version 0 and gets the key.
 
 ## Environment variables
 
@@ -224,16 +226,16 @@ To encrypt what Temporal keeps of a session:
 AES-256-GCM then encrypts inputs, results, signals and failure messages. Ids, types, sizes and times
 stay readable, and so do the conversations and repositories on the workers' disks.
 
-To rotate, put the new key before the old ones. Keep an old key as long as histories that it
-encrypted are retained. `blueflame codec` lets the Web UI decrypt in your own browser. """
+To rotate, put the new key before the old ones. Keep an old key until no retained history is
+encrypted with it. `blueflame codec` lets the Web UI decrypt in your own browser. """
 
 
 POLICY = """\
 ## Rules for tool calls
 
 Blue Flame judges each tool call before it runs. If a rule denies the call, the answer names the
-rule and what would be allowed. The other calls of the turn run. Rules only narrow what the claims
-and the sandbox allow. [Security](security.md) explains how far they protect you.
+rule and what would be allowed. The other calls in the turn still run. Rules only narrow what the
+claims and the sandbox allow. [Security](security.md) explains how far they protect you.
 
 - **Path patterns** work like claims. A pattern is a whole path from the repository's root, and
   covers everything below it. `*` matches within a segment, `**` across segments.
@@ -267,8 +269,9 @@ RULES = {
     "allow-commands": "a command that does not certainly match `allow_commands`",
     "unreadable": "a command that Blue Flame cannot parse with certainty; the answer names the "
     "place",
-    "hidden-program": "a command whose program is unknown: an expansion in its place, a program's "
-    "output run as commands, or an unknown option before it",
+    "hidden-program": "a command whose program Blue Flame cannot determine: the program's name "
+    "comes from an expansion, another program's output is run as commands, or an unknown option "
+    "comes before the name",
     "look-alike": "a program's name with invisible letters, or with letters that look like others",
     "environment": "variables that make programs load or run something: `LD_PRELOAD`, `BASH_ENV`, "
     "`GIT_SSH_COMMAND` …",

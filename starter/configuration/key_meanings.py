@@ -26,8 +26,9 @@ MEANINGS: Final = {
     "concurrency.merge": "merge waves that run at once",
     "models.planner": "models for the planner, in order of preference",
     "models.developer": "models for the developers, in order of preference",
-    "models.reviewer": "models for the reviewers, in order of preference; a model of the author's "
-    "family reviews only if no other is configured, and a notice says so",
+    "models.reviewer": "models for the reviewers, in order of preference; a model of the "
+    "developer's family reviews only if no model of another family is configured, and a notice "
+    "says so",
     "providers": "servers that you add, each under a name that you choose; also time limits of "
     "built-in providers ([providers](providers.md)). A repository's file may only repeat your own "
     "entries",
@@ -78,15 +79,14 @@ MEANINGS: Final = {
     "once for all worktrees and checkouts that can share the result "
     "([environments](environments.md#set-up-once))",
     "worktree.setup_timeout": "time limit of each set-up command",
-    "worktree.network": "the only hosts that set-up may reach; all other commands reach none: "
-    "`files.example.org` (ports 443 and 80), `git.example.org:8443`, `*.example.org` "
-    "([security](security.md#network-for-set-up)). A repository's file may list only hosts that "
-    "you list",
+    "worktree.network": "the only hosts that set-up may reach: `files.example.org` (ports 443 and "
+    "80), `git.example.org:8443`, `*.example.org` ([security](security.md#network-for-set-up)). "
+    "All other commands reach no host. A repository's file may list only hosts that you list",
     "worktree.copy": "files, folders and patterns that git ignores in your checkout, but builds "
     "and tests need ([environments](environments.md#copied-files))",
-    "worktree.allow_secret": "paths that look secret but are allowed: files under `copy` may be "
-    "copied, and work may add lines in them. Models can then read them. Refused in a repository's "
-    "file",
+    "worktree.allow_secret": "paths that may contain what looks like a secret: `copy` may copy "
+    "these files, and a task may add lines to them that look like a key. Models can then read "
+    "them. Refused in a repository's file",
     "environment.toolchains": "directories of this machine that commands in the sandbox may read: "
     "`~/.pyenv/versions/3.12.8`, `~/.cargo`. The `bin` of each is on PATH, in this order "
     "([environments](environments.md)). A repository's file may list only toolchains that you list",
@@ -139,7 +139,7 @@ MEANINGS: Final = {
     "policy.lift": "built-in rules to switch off",
     "policy.read_paths": "the only files that the tool `read` may read, and the only ones that "
     "commands may name for reading",
-    "policy.write_paths": "the only files within its claims that a task may write",
+    "policy.write_paths": "of the files that a task claims, the only ones that it may write",
     "policy.blocked_paths": "files that agents may neither read nor write",
     "policy.protected_paths": "files that no task may write, even if it claims them, in addition "
     "to the built-in set; for example important tests",
@@ -182,16 +182,15 @@ MEANINGS: Final = {
     "hosting.NAME.git_url": "address for pushing branches, with `{repository}`; default: "
     "`https://HOST/{repository}.git`",
     "hosting.NAME.token": "name of the environment variable that holds the token; default: "
-    "`GH_TOKEN` or `GITHUB_TOKEN`, `GITLAB_TOKEN`, `GITEA_TOKEN` or `FORGEJO_TOKEN`; then the "
-    "login of `gh` or `glab`",
+    "`GH_TOKEN` or `GITHUB_TOKEN` for GitHub, `GITLAB_TOKEN` for GitLab, `GITEA_TOKEN` or "
+    "`FORGEJO_TOKEN` for Gitea and Forgejo; without these, the login of `gh` or `glab`",
     "on_cap": "what happens at the cap, and in the other cases in which a session pauses "
     "automatically ([operating](operating.md#pause-stop-resume)): `pause` waits for you, `stop` "
     "ends the "
     "session",
-    "auto_pause_percent": "if more than this share of the calls to a provider or a tool fails in "
-    "five "
-    "minutes, in percent, the agents that use it [wait](monitoring.md#errors-that-pause-agents); "
-    "`0` switches this off",
+    "auto_pause_percent": "a percentage: if more than this share of the calls to a provider or a "
+    "tool fails in five minutes, the agents that use it "
+    "[wait](monitoring.md#errors-that-pause-agents); `0` switches this off",
     "notifications.tell": "which [messages](notifications.md) you get. The whole section is "
     "allowed "
     "only in your own file",
@@ -204,6 +203,6 @@ MEANINGS: Final = {
     "notifications.webhooks.NAME.secret_file": "file with the key of the signature; only its owner "
     "may read it",
     "notifications.quiet_hours": "hours in which no message is sent, in the time zone of your "
-    'machine: `"22:00-07:00"`. If something is still new at their end, the message is sent then',
+    'machine: `"22:00-07:00"`. When they end, you get a message about what still needs you',
 }
 """By dotted key; `NAME` stands for a name that the person gives."""

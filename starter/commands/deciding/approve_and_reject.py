@@ -26,7 +26,8 @@ _What = Annotated[
 _Digest = Annotated[
     str | None,
     typer.Option(
-        help="Digest, or its beginning, of the changeset that you saw; refused if it changed."
+        help="Digest of the changeset that you saw; a prefix is enough. Refused if the changeset "
+        "has changed."
     ),
 ]
 _Comment = Annotated[
@@ -50,7 +51,7 @@ async def approve(
     comment: _Comment = None,
     comments: _Comments = None,
 ) -> ExitCode:
-    """Approve the plan or a changeset. Comments are kept with its tasks."""
+    """Approve the plan or a changeset. Comments are kept with the changeset's tasks."""
     said = _Said(None, tuple(comment or ()), comments)
     return await _decide(what, digest, session, said)
 

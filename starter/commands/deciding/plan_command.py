@@ -35,7 +35,7 @@ async def plan(
         Path | None, typer.Option(help="Take the new plan from this YAML or JSON file.")
     ] = None,
     digest: Annotated[
-        str | None, typer.Option(help="Digest, or its beginning, of the plan that FILE changes.")
+        str | None, typer.Option(help="Digest of the plan that FILE changes; a prefix is enough.")
     ] = None,
     json: JsonOption = False,
 ) -> ExitCode:

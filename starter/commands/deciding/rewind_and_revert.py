@@ -44,7 +44,9 @@ async def rewind(
 @command
 async def revert(
     task: Annotated[str, typer.Argument(help="The merged task's id.")],
-    reason: Annotated[str, typer.Option(help="Why; the new task's description says it.")] = "",
+    reason: Annotated[
+        str, typer.Option(help="Why; goes into the description of the task that reverts the work.")
+    ] = "",
     session: ActingOption = None,
     *,
     by_agent: Annotated[

@@ -33,8 +33,8 @@ _Issue = Annotated[
     str | None,
     typer.Option(
         metavar="FILE|URL",
-        help="Read the goal from an issue: a Markdown file, or its address on GitHub, GitLab, "
-        "Gitea or Forgejo.",
+        help="Read the goal from an issue: a Markdown file, or the issue's address on GitHub, "
+        "GitLab, Gitea or Forgejo.",
     ),
 ]
 _Plan = Annotated[

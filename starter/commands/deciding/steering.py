@@ -127,7 +127,7 @@ async def rework(
         str, typer.Option(help="The pull request: `session`, or the name of a changeset.")
     ] = "session",
 ) -> ExitCode:
-    """Start an attempt to fix what a pull request's checks and reviews ask for."""
+    """Add a task that fixes what a pull request's checks and reviews ask for."""
     from starter.sessions.sent_decisions import decider
     from workflows.domain.session.session_values import Rework
 
@@ -137,7 +137,7 @@ async def rework(
 
 @command
 async def proceed(session: ActingArgument = None) -> ExitCode:
-    """Close the develop wave early; finished tasks continue."""
+    """Close the develop wave early; validate finished tasks, and start the others again later."""
     return await _send_nothing(session, "proceed")
 
 

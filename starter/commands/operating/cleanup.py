@@ -38,8 +38,8 @@ async def cleanup(
         str | None,
         typer.Option(
             metavar="AGE",
-            help="Minimum time since the session ended: 12h, 90d … Default: 30d; with --merged "
-            "BLUEFLAME_RETENTION_DAYS.",
+            help="Minimum time since the session ended: 12h, 90d … Default: 30d, or "
+            "BLUEFLAME_RETENTION_DAYS with --merged.",
         ),
     ] = None,
     json: JsonOption = False,

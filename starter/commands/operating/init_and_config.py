@@ -28,7 +28,9 @@ config = typer.Typer(
 RepoOption = Annotated[Path, typer.Option(help="The repository, or a folder in it.")]
 FileArgument = Annotated[
     Path | None,
-    typer.Argument(metavar="[FILE]", help="File to check. Default: yours and the repository's."),
+    typer.Argument(
+        metavar="[FILE]", help="File to check. Default: your own file and the repository's."
+    ),
 ]
 
 
@@ -41,7 +43,7 @@ async def init(
         bool, typer.Option("--dry-run", help="Print the file without writing it.")
     ] = False,
 ) -> ExitCode:
-    """Write a blueflame.yaml with detected gates, and models."""
+    """Write a blueflame.yaml with models and detected gates."""
     from starter.commands.operating import file_writing
     from starter.configuration import initial_configuration
     from starter.machine import repository_look

@@ -40,7 +40,7 @@ async def add(  # noqa: PLR0913 (one parameter for each thing that a person may 
         str | None,
         typer.Option(
             metavar="LABEL",
-            help="Instead of GOAL: each time, queue the open issues with this label.",
+            help="Instead of starting GOAL, queue the open issues with this label each time.",
         ),
     ] = None,
     repo: Annotated[Path, typer.Option(help="The repository, or a folder in it.")] = Path(),

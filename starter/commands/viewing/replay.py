@@ -25,7 +25,7 @@ async def replay(
     ] = False,
     json: JsonOption = False,
 ) -> ExitCode:
-    """Replay a session's histories with this workflow code, and say whether it fits."""
+    """Replay a session's histories with the installed workflow code, and say whether it fits."""
     from starter.console import json_output
     from starter.console.nested_session import refuse_inside
     from starter.machine.engine import connected
