@@ -2,7 +2,7 @@
 
 No label is unbounded. Most have a closed set of values; the names that a person configures (models,
 providers, hosts) are kept up to a number of different ones. Whatever else comes is `other`.
-`docs/operating.md` says when each is counted.
+`docs/monitoring.md` says when each is counted.
 """
 
 from collections.abc import Mapping
@@ -146,7 +146,7 @@ METRICS: Final = (
         "blueflame_gate_results_total",
         "counter",
         "{result}",
-        "Results of gates on work (and on the base).",
+        "Results of gates on work and on the base.",
         ("of", "result"),
     ),
     Metric(
@@ -204,7 +204,7 @@ METRICS: Final = (
         "blueflame_waits_for_person",
         "gauge",
         "{wait}",
-        "What open sessions wait for a person to decide.",
+        "Plans, changesets, questions and pauses of open sessions that wait for a person.",
         ("kind",),
     ),
     Metric(
@@ -223,7 +223,7 @@ METRICS: Final = (
         "blueflame_unanswered_sessions",
         "gauge",
         "{session}",
-        "Open sessions that no worker answers for.",
+        "Open sessions whose queries no worker answers.",
     ),
     Metric(
         "blueflame_parked_calls",
@@ -241,7 +241,8 @@ METRICS: Final = (
         "blueflame_burn_limit_ratio",
         "gauge",
         "1",
-        "The highest share of its limit for a minute that an open session spends.",
+        "Spending of an open session in a minute as a share of its limit; the highest of all "
+        "sessions.",
     ),
     # Single open sessions, the latest ones: as long as they are open.
     Metric(
@@ -280,7 +281,7 @@ METRICS: Final = (
         "blueflame_session_waits_for_person",
         "gauge",
         "{wait}",
-        "What an open session waits for a person to decide.",
+        "Plans, changesets, questions and pauses of an open session that wait for a person.",
         ("session",),
         is_replaced=True,
     ),

@@ -127,7 +127,7 @@ EVENTS: Final = (
         "notifier_gone",
         "warning",
         "no message will be sent: the notifier is gone: %(reason)s",
-        "The session sends no messages, because its notifier was ended by hand.",
+        "The session sends no notifications, because its notifier was ended by hand.",
     ),
     LogEvent(
         "usage_missing",
@@ -139,13 +139,13 @@ EVENTS: Final = (
         "message_waits",
         "info",
         "%(message)r waits for the end of the quiet hours at %(until)s",
-        "A message is held back during quiet hours.",
+        "A notification is held back during quiet hours.",
     ),
     LogEvent(
         "message_lost",
         "warning",
         "%(message)s did not reach %(target)r: %(reason)s",
-        "A message could not be delivered.",
+        "A notification could not be delivered.",
     ),
     LogEvent(
         "setup_network_refused",
@@ -263,13 +263,14 @@ EVENTS: Final = (
         "orphan_kept",
         "warning",
         "an orphaned activity could not be failed: %(reason)s",
-        "An activity of a dead worker is retried only after its heartbeat time-out.",
+        "An activity of a dead worker could not be marked as failed, so its retry waits for the "
+        "heartbeat time-out.",
     ),
     LogEvent(
         "orphans_failed",
         "warning",
         "%(activities)d activities of a worker that died are released for a retry",
-        "Activities of a worker that died can be retried at once.",
+        "A worker died; its activities were marked as failed, so that they are retried at once.",
     ),
     LogEvent(
         "not_measured",
