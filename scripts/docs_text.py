@@ -100,7 +100,7 @@ You may leave out every key except `version`. Blue Flame reads these layers:
 
 A later layer overrides an earlier one key by key, with these rules:
 
-- A list or the mapping `gates` replaces the earlier one as a whole.
+- A list replaces the earlier list as a whole, and `gates` replaces the earlier gates as a whole.
 - `providers`, `catalogue` and `hosting` are replaced entry by entry.
 - The policy's [lists that deny](#rules-for-tool-calls) are joined.
 
@@ -120,7 +120,7 @@ itself more than you allow. It may not:
 
 - switch the sandbox off
 - permit secrets (`worktree.allow_secret`), or name a path in your home in `environment.variables`
-- approve, or start a rework (`pull_request.feedback`), automatically where you want to be asked
+- set `approvals` or `pull_request.feedback` so that Blue Flame decides where you want to be asked
 - change `on_cap`
 - raise one of these limits above your own value, or above the default if you set none:
   `budget.stop_usd`, `pull_request.rounds`, `limits`, the limits under `agents`, and `memory_mb`,
@@ -246,9 +246,9 @@ claims and the sandbox allow. [Security](security.md) explains how far they prot
 - **`allow_commands: [git log *, python -m pytest *, ls *]`** allows exactly these commands, and the
   shell's builtins. Programs that only start others (`env`, `timeout`, `xargs` …) are judged by what
   they start.
-- **`deny_commands: [npm run release*, rm -rf]`** denies each command that begins with these words,
-  with any options and further words. If Blue Flame cannot tell whether a command begins with them,
-  it denies the command too.
+- **`deny_commands: [npm run release*, rm -rf]`** denies each command that begins with these words.
+  Options between the words and further words after them make no difference. If Blue Flame cannot
+  tell whether a command begins with them, it denies the command too.
 - **If both match**, deny wins.
 - **Layers.** The lists that deny (`deny_commands`, `blocked_paths`, `protected_paths`) are joined
   over all layers. A repository's file may only shorten the other lists.

@@ -139,7 +139,7 @@ MEANINGS: Final = {
     "policy.lift": "built-in rules to switch off",
     "policy.read_paths": "the only files that the tool `read` may read, and the only ones that "
     "commands may name for reading",
-    "policy.write_paths": "of the files that a task claims, the only ones that it may write",
+    "policy.write_paths": "the only files that a task may write, among those that it claims",
     "policy.blocked_paths": "files that agents may neither read nor write",
     "policy.protected_paths": "files that no task may write, even if it claims them, in addition "
     "to the built-in set; for example important tests",

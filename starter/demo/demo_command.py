@@ -26,7 +26,10 @@ _WORKERS_SECONDS = 180
 async def demo(
     *,
     pacing: Annotated[
-        Literal["wave", "flow"], typer.Option(help="When tasks with dependencies start.")
+        Literal["wave", "flow"],
+        typer.Option(
+            help="Start a task when its dependencies are merged (wave) or validated (flow)."
+        ),
     ] = "wave",
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep server and workers running until Ctrl-C.")

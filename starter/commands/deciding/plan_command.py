@@ -25,8 +25,8 @@ async def plan(
         list[str] | None,
         typer.Argument(
             metavar="[edit] [SESSION]",
-            help="`edit` changes the plan. SESSION is an id; default: the latest open session, "
-            "or the only open one for `edit`.",
+            help="`edit` changes the plan. SESSION: the session's id. Default: the latest open "
+            "session, else the latest one; for `edit`, the only open session.",
         ),
     ] = None,
     *,

@@ -49,7 +49,8 @@ _Base = Annotated[
     str | None, typer.Option(help="Branch, tag or commit to start from. Default: HEAD.")
 ]
 _Pacing = Annotated[
-    Literal["wave", "flow"] | None, typer.Option(help="When tasks with dependencies start.")
+    Literal["wave", "flow"] | None,
+    typer.Option(help="Start a task when its dependencies are merged (wave) or validated (flow)."),
 ]
 _AutoApprove = Annotated[
     bool,

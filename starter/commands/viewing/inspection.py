@@ -216,7 +216,7 @@ async def trace(
     task: Annotated[
         str | None,
         typer.Argument(
-            metavar="[TASK]", help="Task or agent whose turns to show. Default: only count them."
+            metavar="[TASK]", help="Task or agent whose turns to show. Default: show only counts."
         ),
     ] = None,
     *,
