@@ -263,7 +263,7 @@ async def test_a_stack_is_proposed_one_change_is_reworked_and_a_stop_closes(
             lambda: shop.pulls,
         )
         pull.reviews.append(SimulatedReview(2, "ann", "changes_requested", "Still not.", ()))
-        view = await shop.told("no attempt is left")
+        view = await shop.told("no rework is left")
         reworked = shop.pushed(pull.branch)
         await shop.handle.signal("stop", {"by": "somebody"})
         result = await shop.ended()

@@ -195,7 +195,7 @@ async def test_a_person_lets_one_attempt_at_a_requested_change_start(theatre: Th
 
 
 @pytest.mark.slow
-async def test_a_rule_starts_no_more_attempts_than_allowed(theatre: Theatre):
+async def test_a_rule_starts_no_more_reworks_than_allowed(theatre: Theatre):
     world = World(planned({"id": "a"}))
     answers = iter(range(100))
 
@@ -209,7 +209,7 @@ async def test_a_rule_starts_no_more_attempts_than_allowed(theatre: Theatre):
     rule = evolve(FOLLOWED, {"feedback": "auto", "rounds": 1})
     proposing = theatre.session(world, deliver="pull_request", pull_request=rule)
     async with proposing as session:
-        await session.until(partial(_tells, "no attempt is left"))
+        await session.until(partial(_tells, "no rework is left"))
         await session.say("rework", {"by": "p"})
         view = await session.until(partial(_tells, "the most that"))
         await session.say("stop")

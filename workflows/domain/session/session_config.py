@@ -124,9 +124,9 @@ class PullRequestConfig(BaseModel, frozen=True, extra="forbid"):
     follow: timedelta | None = None
     """How long a session that is done stays open to follow its pull requests; None: it ends."""
     feedback: Literal["ask", "auto"] = "ask"
-    """Whether a person or this rule starts an attempt at what checks and reviews ask for."""
+    """Whether a person or this rule starts a rework: a task for what checks and reviews ask for."""
     rounds: int = Field(default=1, ge=0, le=20)
-    """How many such attempts a session starts at most."""
+    """How many reworks a session starts at most."""
 
 
 class SessionConfig(BaseModel, frozen=True, extra="forbid"):

@@ -188,7 +188,7 @@ class SetBudget(Said, frozen=True, extra="forbid"):
 
 
 class Rework(SaidOf, frozen=True, extra="forbid"):
-    """`rework`: start an attempt at what checks and reviews of a pull request ask for."""
+    """`rework`: add a task that fixes what checks and reviews of a pull request ask for."""
 
     id: str = Field(default="session", max_length=200)
     """The pull request's key: `session`, or a changeset's id."""

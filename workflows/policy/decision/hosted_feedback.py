@@ -1,11 +1,11 @@
-"""What checks and reviews on a hosting service ask for, and the attempts that follow from it.
+"""What checks and reviews on a hosting service ask for, and the reworks that follow from it.
 
 | remarks                         | `pull_request.feedback` | what follows                    |
 |---------------------------------|-------------------------|---------------------------------|
-| none, or an attempt was started | any                     | nothing                         |
-| new, and attempts are left      | `auto`                  | one task at what they ask for   |
-| new, and attempts are left      | `ask`                   | a notice: `rework` starts it    |
-| new, and no attempt is left     | any                     | a notice: start another session |
+| none, or a task was added       | any                     | nothing                         |
+| new, and reworks are left       | `auto`                  | a task for what they ask for    |
+| new, and reworks are left       | `ask`                   | a notice: `rework` adds a task  |
+| new, and no rework is left      | any                     | a notice: start another session |
 
 The task claims only what the tasks of the pull request claim, and is gated, reviewed and approved
 as any. The remarks are data in its description: they widen nothing.
@@ -25,6 +25,7 @@ from workflows.domain.session.session_values import Rework
 from workflows.domain.task import TaskRecord, TaskState
 from workflows.policy.decision.plan_edits import refusal, running_plan, with_edited_plan
 from workflows.policy.delivery.wanted_pulls import SESSION
+from workflows.policy.money.amounts_in_words import counted
 from workflows.policy.session import decision_record, wave_outcomes
 from workflows.policy.session.decision_record import Case
 from workflows.policy.session.effects import Applied
@@ -48,22 +49,22 @@ def take_remarks(state: SessionState, config: SessionConfig, at: datetime) -> Se
             continue
         what = _summary(pull)
         if _rounds_left(state, config):
-            text = f"{what}; `blueflame rework --pull {pull.key}` starts an attempt at it"
+            text = f"{what}; `blueflame rework --pull {pull.key}` adds a task that fixes it"
         else:
-            text = f"{what}; no attempt is left ('pull_request.rounds'): start another session"
+            text = f"{what}; no rework is left ('pull_request.rounds'): start another session"
         state = wave_outcomes.notice(state, NoticeKind.DELIVERY, pull.key, text[:1_000], at)
     return state
 
 
 def rework(case: Case, signal: Rework) -> Applied:
-    """Start an attempt at what a pull request is asked for: the decision `rework`."""
+    """Add a task for what a pull request is asked for: the decision `rework`."""
     if refused := why_not(case.state, case.config, signal.id):
         return case.not_possible(signal.id, refused)
     return Applied(state=with_rework(case.state, case.config, signal.id))
 
 
 def why_not(state: SessionState, config: SessionConfig, key: str) -> str:
-    """Return why no attempt can be started for a pull request; empty if one can.
+    """Return why no task can be added for a pull request; empty if one can.
 
     Args:
         state: of the session.
@@ -77,11 +78,12 @@ def why_not(state: SessionState, config: SessionConfig, key: str) -> str:
     if not pull.remarks:
         return f"no check and no review of pull request {key!r} asks for a change"
     if pull.remarks_digest in state.pulls_reworked:
-        return f"an attempt at what pull request {key!r} is asked for was started already"
+        return f"there is a task already for what pull request {key!r} is asked for"
     if not _rounds_left(state, config):
+        started = counted(config.pull_request.rounds, "rework")
         return (
-            f"the session has started {config.pull_request.rounds} such attempts, the most that "
-            "'pull_request.rounds' allows: start another session"
+            f"the session has started {started}, the most that 'pull_request.rounds' allows: "
+            "start another session"
         )
     return _no_room(state, pull)
 
@@ -107,7 +109,7 @@ def with_rework(state: SessionState, config: SessionConfig, key: str) -> Session
 
 
 def _asking(state: SessionState) -> Iterator[PullRequest]:
-    """Yield the open pull requests with remarks for which no attempt was started."""
+    """Yield the open pull requests with remarks for which no task was added."""
     for pull in state.pulls:
         is_new = pull.remarks_digest not in state.pulls_reworked
         if pull.remarks and is_new and pull.state in _OPEN:
