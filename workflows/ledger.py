@@ -106,6 +106,7 @@ class SessionLedger:
             settled_usd=grants.settled(self._accounts),
             burn_usd_per_minute=grants.burn_rate(self._accounts.samples, workflow.now()),
             burn_limit_usd_per_minute=self._request.caps.burn_usd_per_minute,
+            samples=self._accounts.samples,
         )
 
     def _is_long(self) -> bool:

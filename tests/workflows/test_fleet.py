@@ -16,6 +16,7 @@ from workers.telemetry.fleet_metrics import FleetGauges
 from workflows.contracts.model_contracts import ModelOutcome
 from workflows.domain.agent.model_values import Role
 from workflows.errors import FailureType
+from workflows.policy.money.grants import BURN_WINDOW
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -86,6 +87,13 @@ async def test_a_look_sees_who_waits_for_whom_and_what_it_costs(theatre: Theatre
         by_name = {each.queue: each for each in fleet.queues}
         assert all(by_name[name].pollers for name in ("workflows", "models", "host", "land"))
         _are_set(Fleet(at=fleet.at, queues=fleet.queues, sessions=(held,)))
+        later = Fleet(at=fleet.at + BURN_WINDOW, queues=(), sessions=(held,))
+        gauges = Gauges()
+        FleetGauges(gauges, gauges.show).set(later)
+        assert gauges.last["blueflame_spent_usd",] == 0.25
+        assert gauges.last["blueflame_burn_usd_per_minute",] == 0
+        assert gauges.last["blueflame_burn_limit_ratio",] == 0
+        assert gauges.last["blueflame_session_burn_usd_per_minute", held.session] == 0
 
 
 def _are_set(fleet: Fleet) -> None:

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Final
@@ -27,6 +27,7 @@ from workflows.domain.budget import LedgerView
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.session.session_state import SessionPhase
 from workflows.domain.task import TaskState
+from workflows.policy.money import grants
 from workflows.policy.text.log_events import log_event
 
 _log = logging.getLogger(__name__)
@@ -114,7 +115,7 @@ class FleetGauges:
         """Set all gauges."""
         self._set_states(fleet.sessions)
         self._set_waits(fleet)
-        self._set_money(fleet.sessions)
+        self._set_money(fleet)
         self._set_queues(fleet)
         # Their ids begin with the time, so the last ones are the latest.
         self._show_sessions(fleet.sessions[-MOST["session"] :], fleet)
@@ -152,13 +153,13 @@ class FleetGauges:
         for provider in self._providers:
             self._measure("blueflame_parked_calls", calls[provider], provider=provider)
 
-    def _set_money(self, sessions: Iterable[OpenSession]) -> None:
-        ledgers = [each.ledger for each in sessions if each.ledger is not None]
+    def _set_money(self, fleet: Fleet) -> None:
+        ledgers = [each.ledger for each in fleet.sessions if each.ledger is not None]
         spent = [each.settled_usd for each in ledgers]
         left = [_left(each) for each in ledgers]
-        burn = [each.burn_usd_per_minute for each in ledgers]
+        burn = [_burn(each, fleet.at) for each in ledgers]
         shares = [
-            each.burn_usd_per_minute / each.burn_limit_usd_per_minute
+            _burn(each, fleet.at) / each.burn_limit_usd_per_minute
             for each in ledgers
             if each.burn_limit_usd_per_minute
         ]
@@ -190,7 +191,7 @@ class FleetGauges:
         )
         self._show(
             "blueflame_session_burn_usd_per_minute",
-            [(float(ledger.burn_usd_per_minute), name) for name, ledger in ledgers],
+            [(float(_burn(ledger, fleet.at)), name) for name, ledger in ledgers],
         )
         self._show(
             "blueflame_session_tasks",
@@ -209,6 +210,12 @@ class FleetGauges:
             "blueflame_session_quiet_seconds",
             [(_longest([fleet.at - each.last_event]), name) for name, each in named],
         )
+
+
+def _burn(ledger: LedgerView, at: datetime) -> Decimal:
+    if ledger.samples is None:
+        return ledger.burn_usd_per_minute
+    return grants.burn_rate(ledger.samples, at)
 
 
 def _left(ledger: LedgerView) -> Decimal:

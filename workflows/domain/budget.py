@@ -131,6 +131,9 @@ class LedgerView(BaseModel, frozen=True, extra="forbid"):
     burn_usd_per_minute: Decimal
     burn_limit_usd_per_minute: Decimal | None = None
     """Above this the session pauses; None: a ledger of an earlier version, which does not say."""
+    samples: tuple[SpendSample, ...] | None = None
+    """What the burn rate is made of: while nothing happens, a query's clock stands still. None: a
+    ledger of an earlier version."""
 
 
 class AccountClosed(BaseModel, frozen=True, extra="forbid"):
