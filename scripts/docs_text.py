@@ -120,7 +120,7 @@ itself more than you allow. It may not:
 
 - switch the sandbox off
 - permit secrets (`worktree.allow_secret`), or name a path in your home in `environment.variables`
-- set `approvals` or `pull_request.feedback` so that Blue Flame decides where you want to be asked
+- set `approvals` or `pull_request.feedback` so that Blue Flame decides what you want to decide
 - change `on_cap`
 - raise one of these limits above your own value, or above the default if you set none:
   `budget.stop_usd`, `pull_request.rounds`, `limits`, the limits under `agents`, and `memory_mb`,
@@ -279,8 +279,8 @@ RULES = {
     "`GIT_SSH_COMMAND` …",
     "git-config": "git settings that can start programs or hooks; settings of color, pager, user "
     "and log are allowed",
-    "git-history": "commits, rebases and worktrees within the worktree; Blue Flame commits the "
-    "work after each turn",
+    "git-history": "`git commit`, `rebase`, `worktree` and similar commands in the worktree; Blue "
+    "Flame commits the work after each turn",
     "git-remote": "push, fetch, pull, clone and changes of remotes; `gh` and similar programs",
     "network": "curl, wget, ssh and similar programs, except for addresses of this machine",
     "publish": "publishing and deploying: `npm publish`, `twine upload`, `kubectl` …",
