@@ -16,6 +16,7 @@ from activities.file_locks import FileLock
 from activities.ports.sandbox_port import Layer, Workspace
 from tests.contract.test_sandbox import processes_in
 from tests.unit.activities.adapters.git.home import Home, plain_git, write
+from tests.waiting import until_blocking
 
 _HELP = """\
 import ctypes, os, socket, struct, sys
@@ -101,6 +102,7 @@ class Arena:
 
     def reset(self) -> None:
         """Put everything back, and remember it; where nothing but the worktree changed, only it."""
+        until_blocking(self._is_left, "no process of an attack holds the lock")
         if self.before and self.fingerprint() == self.before and not self._was_worked_on():
             self._copy(self.worktree)
         else:
@@ -111,6 +113,13 @@ class Arena:
         assert self.lock.try_acquire()
         os.set_inheritable(self.lock.fileno(), True)
         self.before = self.fingerprint()
+
+    def _is_left(self) -> bool:
+        """Tell whether all that an attack started is gone: it inherited the lock."""
+        self.lock.release()
+        with contextlib.suppress(OSError):  # an attack without the layer may have removed the file
+            return self.lock.try_acquire()
+        return True
 
     def _was_worked_on(self) -> bool:
         ours, naive = self._template / "naive", self.top / "naive"
