@@ -132,3 +132,11 @@ async def test_apprise_gets_title_text_and_kind(receiver: Receiver) -> None:
 )
 async def test_an_address_that_leads_nowhere_is_a_fault(address: str, said: str) -> None:
     assert said in await AppriseTarget(SecretStr(address)).send(MESSAGE)
+
+
+async def test_loading_apprise_takes_nothing_of_the_services_time(receiver: Receiver) -> None:
+    """With no time at all for the service, its address is read all the same."""
+    unreadable = AppriseTarget(SecretStr("nosuchservice://x"), patience_seconds=0)
+    assert "cannot read its address" in await unreadable.send(MESSAGE)
+    service = SecretStr(f"json://127.0.0.1:{receiver.port}/phone")
+    assert await AppriseTarget(service, patience_seconds=0).send(MESSAGE) == "no answer within 0 s"
