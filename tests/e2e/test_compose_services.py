@@ -7,7 +7,8 @@ Each command, environment and health check is taken from the file, with other ad
 | workflows, models, host, land     | the same command, with the bundled server                 |
 | namespace                         | the same script, with the bundled server                  |
 | prometheus, postgresql            | Debian's programs, started as in the images               |
-| temporal, schema, web             | not run: the bundled server stands in for them            |
+| web                               | the Web UI of the bundled server, with the same check     |
+| temporal, schema                  | not run: the bundled server stands in for them            |
 | jaeger, grafana                   | not run, as no package has them; Grafana's files are read |
 |                                   | in `tests/unit/test_monitoring_files.py`                  |
 """
@@ -15,6 +16,7 @@ Each command, environment and health check is taken from the file, with other ad
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,11 +29,14 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from starter.views.session_words import web_page
 from tests.collector import collecting
 from tests.e2e.processes import ROOT
 from tests.ports import kept_port
+from tests.servers import running_server
 from tests.waiting import PATIENCE, text_of, until_blocking
 from workers.roles import Role
+from workers.server.dev_server import find_program
 from workers.temporal.connection import ServerAddress
 
 pytestmark = pytest.mark.e2e
@@ -119,8 +124,7 @@ class Container:
         """Return what the worker serves at the address that it says."""
         said = (self.folder / "said").read_text()
         address = said.partition("metrics at ")[2].splitlines()[0]
-        with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
-            return answer.read().decode()
+        return served(address)
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -202,6 +206,33 @@ def test_prometheus_is_healthy_until_it_ends(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_web_ui_is_healthy_until_it_ends(tmp_path: Path) -> None:
+    """Its image has the program that is part of the bundled server."""
+    place = service("web")
+    assert "command" not in place  # the image's
+    with running_server(tmp_path) as address:
+        port = int(address.ui.rpartition(":")[2])
+        until_blocking(lambda: checked(place, port) == 0, "it is healthy")
+        begun = ("workflow", "start", "--workflow-id=session/1", "--type=any", "--task-queue=any")
+        command = [str(find_program()), *begun, f"--address={address.address}"]
+        subprocess.run(
+            command,
+            env={"HOME": str(tmp_path)},
+            check=True,
+            capture_output=True,
+            timeout=PATIENCE,
+        )
+        page = served(web_page(address.ui, "1"))
+        script = re.search(r'"(/_app/[^"]+\.js)"', page)
+        assert script is not None, page
+        assert "import" in served(address.ui + script[1])
+        # The Web UI may have asked for its server too early, and tries again after some seconds.
+        shown = lambda: type_at(web_page(f"{address.ui}/api/v1", "1"))  # noqa: E731
+        until_blocking(lambda: shown() == "any", "its page shows the workflow", seen=shown)
+    assert checked(place, port) != 0
+
+
+@pytest.mark.slow
 @pytest.mark.sandbox
 def test_the_database_is_healthy_until_it_ends(tmp_path: Path) -> None:
     """In its image, `docker-entrypoint.sh` also begins with `initdb` and then starts `postgres`."""
@@ -235,6 +266,19 @@ def test_the_database_is_healthy_until_it_ends(tmp_path: Path) -> None:
         until_blocking(lambda: not healthy(), "it is healthy no more")
 
 
+def served(address: str) -> str:
+    """Return what is at an address; one that is refused is an error."""
+    with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+        return answer.read().decode()
+
+
+def type_at(address: str) -> str | None:
+    """Return the type of the workflow that the Web UI describes; None while it has no server."""
+    with contextlib.suppress(OSError):
+        return json.loads(served(address))["workflowExecutionInfo"]["type"]["name"]
+    return None
+
+
 def groups_at(port: int) -> list[str]:
     """Name the groups of rules that Prometheus has; none while it is healthy but not ready."""
     address = f"http://127.0.0.1:{port}/api/v1/rules"
@@ -244,10 +288,12 @@ def groups_at(port: int) -> list[str]:
 
 
 def checked(place: dict[str, Any], port: int) -> int:
-    """Run a health check that asks a port, and return its code."""
+    """Run a health check of the service's published port at another one, and return its code."""
     kind, program, *arguments = place["healthcheck"]["test"]
     assert (kind, program) == ("CMD", "wget")
     if shutil.which("wget") is None:
         pytest.skip("wget is not installed: apt-get install wget")
-    asked = [each.replace(":9090/", f":{port}/") for each in arguments]
+    ((_, _, inside),) = (each.split(":") for each in place["ports"])
+    asked = [each.replace(f"127.0.0.1:{inside}/", f"127.0.0.1:{port}/") for each in arguments]
+    assert asked != arguments
     return subprocess.run([program, *asked], timeout=PATIENCE, check=False).returncode

@@ -298,7 +298,7 @@ def upgraded(tmp_path: Path) -> Generator[Upgraded]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_up_finishes_a_session_of_the_build_before_with_its_kept_code(upgraded: Upgraded) -> None:
     upgraded.install("1.0-a")
     session = upgraded.begin()
@@ -311,7 +311,7 @@ def test_up_finishes_a_session_of_the_build_before_with_its_kept_code(upgraded: 
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_a_session_whose_code_is_gone_waits_until_it_is_adopted(upgraded: Upgraded) -> None:
     upgraded.install("1.0-a")
     session = upgraded.begin()

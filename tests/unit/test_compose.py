@@ -104,8 +104,8 @@ def test_each_secret_reaches_only_the_services_that_need_it(tmp_path: Path):
 def test_every_service_that_stays_is_checked(services: dict[str, dict[str, Any]]):
     jobs = {"schema", "namespace"}  # they end
     without = {name for name, each in services.items() if "healthcheck" not in each} - jobs
-    # Their images have no program for it that we could name without trying it.
-    assert without == {"web", "jaeger"}
+    # Its image has no program for it that we could name without trying it.
+    assert without == {"jaeger"}
     for role in ROLES:
         test = services[role]["healthcheck"]["test"]
         assert test == ["CMD", "blueflame", "health", "--worker", role]
