@@ -217,6 +217,27 @@ async def test_what_a_person_closed_or_merged_is_neither_opened_nor_pushed_to(
     assert len(place.there.pulls) == 1
 
 
+@pytest.mark.parametrize("place", APIS, indirect=True)
+async def test_a_merge_is_seen_although_it_deleted_the_branch(place: Place) -> None:
+    published = await place.publish(place.wanted())
+    assert isinstance(published, PublishedPull)
+    (pull,) = place.there.pulls
+    pull.state = "merged"
+    plain_git(place.bare, "update-ref", "-d", f"refs/heads/{BRANCH}")
+    look = LookAtPull(
+        session=SESSION, repository=str(place.home.path), remote="origin", pull=published.pull
+    )
+    seen = await ActivityEnvironment().run(place.activities.look, look)
+    again = await place.publish(place.wanted())
+    for outcome in (seen, again):
+        assert isinstance(outcome, PublishedPull)
+        assert (outcome.pull.number, outcome.pull.state) == (1, PullState.MERGED)
+    place.home.commit({"b.txt": "two\n"})
+    assert isinstance(await place.publish(place.wanted()), PullRefused)
+    assert len(place.there.pulls) == 1
+    assert not plain_git(place.bare, "for-each-ref", f"refs/heads/{BRANCH}")
+
+
 async def test_it_is_closed_once_and_never_created_to_be_closed(place: Place):
     assert await place.publish(place.wanted(is_closed=True)) == NoPull()
     assert place.there.pulls == []

@@ -97,6 +97,10 @@ def _fields(text: PullText) -> dict[str, object]:
 
 
 def _is_own(found: Mapping[str, object], branch: str) -> bool:
-    """Say whether it is of this repository's own branch: a fork may have one of the same name."""
+    """Say whether it is of this repository's own branch: a fork may have one of the same name.
+
+    Once the branch is deleted, as after a merge, `ref` names the pull request instead.
+    """
     head, base = table(found.get("head")), table(found.get("base"))
-    return head.get("repo_id") == base.get("repo_id") and text(head.get("ref")) == branch
+    names = {text(head.get("ref")), text(head.get("label"))}
+    return head.get("repo_id") == base.get("repo_id") and branch in names

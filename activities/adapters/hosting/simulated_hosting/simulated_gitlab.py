@@ -104,5 +104,5 @@ class SimulatedGitLab(SimulatedApi):
             "source_project_id": 2 if pull.is_of_fork else 1,
             "target_project_id": 1,
             "target_branch": pull.target,
-            "sha": repository.commit_of(pull.branch),
+            "sha": repository.head_of(pull),
         }
