@@ -350,6 +350,25 @@ async def test_checks_and_reviews_are_read_and_widen_nothing(place: Place):
 
 
 @pytest.mark.parametrize("place", APIS, indirect=True)
+async def test_what_is_asked_late_in_a_long_discussion_is_seen(place: Place) -> None:
+    published = await place.publish(place.wanted())
+    assert isinstance(published, PublishedPull)
+    (pull,) = place.there.pulls
+    place.there.checks += [SimulatedCheck(f"build-{each}", "success") for each in range(120)]
+    place.there.checks.append(SimulatedCheck("lint", "failure"))
+    pull.reviews += [SimulatedReview(each, "bob", "commented", "Hm.") for each in range(1, 121)]
+    comment = SimulatedComment("src/a.py", 3, "Use Decimal.")
+    pull.reviews.append(SimulatedReview(121, "ann", "changes_requested", "Not yet.", (comment,)))
+    look = LookAtPull(
+        session=SESSION, repository=str(place.home.path), remote="origin", pull=published.pull
+    )
+    outcome = await ActivityEnvironment().run(place.activities.look, look)
+    assert isinstance(outcome, PublishedPull)
+    seen = [(each.by, each.text.strip()) for each in outcome.pull.remarks]
+    assert seen == [("lint", ""), ("ann", "Not yet."), ("ann", "Use Decimal.")]
+
+
+@pytest.mark.parametrize("place", APIS, indirect=True)
 async def test_a_request_from_a_fork_is_not_taken_for_ours(place: Place) -> None:
     """A stranger's branch has the name of ours, and its text our marker."""
     request = place.wanted()

@@ -23,6 +23,7 @@ from workflows.domain.pull_request import Remark
 _DRAFT: Final = "WIP: "
 _DECIDING: Final = frozenset({"REQUEST_CHANGES", "APPROVED"})
 _PAGE: Final = 50
+_SIZE: Final = ("limit", _PAGE)
 _PAGES: Final = 20
 
 
@@ -70,10 +71,11 @@ class GiteaPulls:
     async def remarks(self, pull: HostedPull) -> tuple[Remark, ...]:
         """Return red statuses, and the reviews that ask for changes with their comments."""
         root = self._root.removesuffix("/pulls")
-        status = table(await self._http.get(f"{root}/commits/{pull.commit}/status"))
+        commit = f"{root}/commits/{pull.commit}"
+        statuses = await self._http.listed(f"{commit}/status", _SIZE, "statuses")
         path = f"{self._root}/{pull.number}/reviews"
-        reviews = tables(await self._http.get(path))
-        found = list(red_statuses(status, pull.commit))
+        reviews = await self._http.listed(path, _SIZE)
+        found = list(red_statuses(statuses, pull.commit))
         for each in deciding_reviews(reviews, _DECIDING):
             if each.get("state") == "REQUEST_CHANGES" and each.get("dismissed") is not True:
                 comments = await self._http.get(f"{path}/{count(each.get('id'))}/comments")

@@ -26,7 +26,7 @@ from activities.ports.land.hosting_port import (
     HostingRefusedError,
     HostingUnavailableError,
 )
-from activities.text.foreign_json import is_list, is_table
+from activities.text.foreign_json import Json, is_list, is_table, table, tables
 from activities.text.retry_after import retry_after
 from workflows.policy.text.secret_patterns import without_key_like
 
@@ -39,6 +39,7 @@ _WAIT: Final = timedelta(minutes=1)
 """Where a service limits requests and does not say for how long."""
 _LONGEST: Final = timedelta(hours=1)
 _TEXT: Final = 300
+_PAGES: Final = 10
 
 Token = Callable[[], Awaitable[str]]
 
@@ -78,6 +79,24 @@ class HostingHttp:
     async def get(self, path: str, **query: str | int) -> object:
         """Return the JSON of an answer."""
         return await self.ask("GET", path, query={k: str(v) for k, v in query.items()})
+
+    async def listed(self, path: str, size: tuple[str, int], within: str = "") -> list[Json]:
+        """Return the objects of a list: all pages of it, up to ten.
+
+        Args:
+            path: below the API's address.
+            size: the parameter for a page's size, and the most that the service gives.
+            within: the field of the answer that has the list; empty: the answer is the list.
+        """
+        name, most = size
+        found: list[Json] = []
+        for page in range(1, _PAGES + 1):
+            answer = await self.get(path, **{name: most, "page": page})
+            shown = tables(table(answer).get(within) if within else answer)
+            found += shown
+            if len(shown) < most:
+                break
+        return found
 
     async def ask(
         self,

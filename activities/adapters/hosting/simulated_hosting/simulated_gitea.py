@@ -67,6 +67,7 @@ class SimulatedGitea(SimulatedApi):
             rf"{_REPOSITORY}/pulls/(?P<number>\d+)/reviews/(?P<review>\d+)/comments"
         ): _comments,
     }
+    paging = ("limit", 30, 50)
     scheme = "token"
     fields = Fields("head", "base", "body", ("state", "closed"))
     missing = "GetRepositoryByName"
