@@ -3,7 +3,8 @@
 | status                                          | means                                       |
 |-------------------------------------------------|---------------------------------------------|
 | 2xx                                             | the answer                                  |
-| 429; 403 with `retry-after` or nothing left     | limited: try again after the named wait     |
+| 429; 403 with `retry-after` or nothing left, or | limited: try again after the named wait     |
+| whose text says so                              |                                             |
 | 401                                             | refused: the token is wrong or revoked      |
 | 403, 404                                        | refused: the token lacks a right, or there  |
 |                                                 | is no such repository                       |
@@ -174,7 +175,7 @@ class HostingHttp:
 
     def _failure(self, response: "Response", status: int, said: str) -> HostingError:
         host = self._service.host
-        if (wait := _limit(response)) is not None:
+        if (wait := _limit(response, said)) is not None:
             return HostingLimitedError(f"{host!r} limits requests: {said}", wait)
         if status >= 500:  # noqa: PLR2004
             return HostingUnavailableError(f"{host!r} answered {status}: {said}")
@@ -202,12 +203,13 @@ def _hidden(text: str, token: str) -> str:
     return text.replace(token, "…") if token else text
 
 
-def _limit(response: "Response") -> timedelta | None:
+def _limit(response: "Response", said: str) -> timedelta | None:
     """Return how long to wait if the service limits requests; None if it does not."""
     status, headers = response.status_code, response.headers
     left = headers.get("x-ratelimit-remaining", headers.get("ratelimit-remaining", ""))
     is_limit = status == 429 or (  # noqa: PLR2004
-        status == 403 and (left == "0" or "retry-after" in headers)  # noqa: PLR2004
+        status == 403  # noqa: PLR2004
+        and (left == "0" or "retry-after" in headers or "rate limit" in said.lower())
     )
     if not is_limit:
         return None
