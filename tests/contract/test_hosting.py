@@ -249,6 +249,20 @@ async def test_it_is_closed_once_and_never_created_to_be_closed(place: Place):
     assert [each.state for each in place.there.pulls] == ["closed"]
 
 
+async def test_foreign_work_on_the_branch_does_not_keep_it_open(place: Place) -> None:
+    await place.publish(place.wanted())
+    ours = place.home.run("rev-parse", "HEAD")
+    theirs = place.home.commit({"b.txt": "by a reviewer\n"})
+    place.home.run("push", "-q", str(place.bare), f"HEAD:refs/heads/{BRANCH}")
+    place.home.run("reset", "-q", "--hard", ours)
+    place.home.commit({"c.txt": "two\n"})
+    outcome = await place.publish(place.wanted(is_closed=True))
+    assert isinstance(outcome, PublishedPull)
+    assert outcome.pull.state is PullState.CLOSED
+    assert [each.state for each in place.there.pulls] == ["closed"]
+    assert place.pushed() == theirs
+
+
 async def test_rework_moves_the_branch_and_foreign_work_is_not_overwritten(place: Place):
     first = await place.publish(place.wanted())
     assert isinstance(first, PublishedPull)
