@@ -6,7 +6,8 @@ whose answer was lost, creates nothing twice:
 | step                       | looks at                    | and then                              |
 |----------------------------|-----------------------------|---------------------------------------|
 | push                       | the branch on the remote    | moves it, unless the pull request was |
-|                            |                             | merged or closed                      |
+|                            |                             | merged or closed; a refusal does not  |
+|                            |                             | keep one open that is to be closed    |
 | create                     | all requests of the branch  | creates one if there is none          |
 | "already exists"           | all requests of the branch  | takes the one that is there           |
 | title, body, draft, target | what the service shows      | updates what differs                  |
@@ -121,7 +122,11 @@ class PullRequestActivities:
                 f"is not opened again; propose branch {wanted.branch!r} of your repository yourself"
             )
         if shown is None or shown.state in _OPEN:
-            await self._push(request, service, address)
+            try:
+                await self._push(request, service, address)
+            except HostingRefusedError:
+                if not wanted.is_closed:
+                    raise  # what is to be closed needs no newer work
             self._fail_point("after-push")
         if shown is None:
             shown = await self._created(pulls, request.session, wanted)

@@ -6,7 +6,7 @@ but a worker has to answer within `CATCH_UP`, or that time is left out.
 
 from collections.abc import AsyncIterator
 from contextlib import contextmanager, suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import BaseModel, ValidationError
@@ -31,15 +31,15 @@ from starter.console.exit_codes import ExitCode
 from workers.temporal.temporal_errors import PayloadUnreadableError
 from workflows import queues
 from workflows.domain.ids import SessionId
-from workflows.domain.session.scheduled_goal import ScheduledGoal, ScheduledOutcome
+from workflows.domain.session.scheduled_goal import CATCH_UP, ScheduledGoal, ScheduledOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
 WORKFLOW: Final = "ScheduledRun"
 PREFIX: Final = "schedule/"
-CATCH_UP: Final = timedelta(hours=1)
-"""What should have fired while the server was down fires later by at most this."""
+_MOST_BYTES: Final = 100_000
+"""Of a goal: a larger one would be kept as a blob, which a clean-up removes."""
 
 
 class ShownSchedule(BaseModel, frozen=True, extra="forbid"):
@@ -79,8 +79,14 @@ class Schedules:
             time_zone: such as `Europe/Berlin`, in which `cron` is meant.
 
         Raises:
-            CommandError: the name is taken, or the server refuses cron or time zone.
+            CommandError: the name is taken, the goal is too long to be kept with a schedule, or
+                the server refuses cron or time zone.
         """
+        if (size := len(goal.model_dump_json().encode())) > _MOST_BYTES:
+            text = (
+                f"the goal of a schedule may have {_MOST_BYTES:,} bytes, not {size:,}; shorten it"
+            )
+            raise CommandError(text)
         spec = ScheduleSpec(cron_expressions=[cron], time_zone_name=time_zone)
         policy = SchedulePolicy(overlap=ScheduleOverlapPolicy.SKIP, catchup_window=CATCH_UP)
         action = ScheduleActionStartWorkflow(

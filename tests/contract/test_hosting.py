@@ -217,6 +217,27 @@ async def test_what_a_person_closed_or_merged_is_neither_opened_nor_pushed_to(
     assert len(place.there.pulls) == 1
 
 
+@pytest.mark.parametrize("place", APIS, indirect=True)
+async def test_a_merge_is_seen_although_it_deleted_the_branch(place: Place) -> None:
+    published = await place.publish(place.wanted())
+    assert isinstance(published, PublishedPull)
+    (pull,) = place.there.pulls
+    pull.state = "merged"
+    plain_git(place.bare, "update-ref", "-d", f"refs/heads/{BRANCH}")
+    look = LookAtPull(
+        session=SESSION, repository=str(place.home.path), remote="origin", pull=published.pull
+    )
+    seen = await ActivityEnvironment().run(place.activities.look, look)
+    again = await place.publish(place.wanted())
+    for outcome in (seen, again):
+        assert isinstance(outcome, PublishedPull)
+        assert (outcome.pull.number, outcome.pull.state) == (1, PullState.MERGED)
+    place.home.commit({"b.txt": "two\n"})
+    assert isinstance(await place.publish(place.wanted()), PullRefused)
+    assert len(place.there.pulls) == 1
+    assert not plain_git(place.bare, "for-each-ref", f"refs/heads/{BRANCH}")
+
+
 async def test_it_is_closed_once_and_never_created_to_be_closed(place: Place):
     assert await place.publish(place.wanted(is_closed=True)) == NoPull()
     assert place.there.pulls == []
@@ -226,6 +247,20 @@ async def test_it_is_closed_once_and_never_created_to_be_closed(place: Place):
     assert isinstance(outcome, PublishedPull)
     assert (outcome.pull.state, attempts) == (PullState.CLOSED, 2)
     assert [each.state for each in place.there.pulls] == ["closed"]
+
+
+async def test_foreign_work_on_the_branch_does_not_keep_it_open(place: Place) -> None:
+    await place.publish(place.wanted())
+    ours = place.home.run("rev-parse", "HEAD")
+    theirs = place.home.commit({"b.txt": "by a reviewer\n"})
+    place.home.run("push", "-q", str(place.bare), f"HEAD:refs/heads/{BRANCH}")
+    place.home.run("reset", "-q", "--hard", ours)
+    place.home.commit({"c.txt": "two\n"})
+    outcome = await place.publish(place.wanted(is_closed=True))
+    assert isinstance(outcome, PublishedPull)
+    assert outcome.pull.state is PullState.CLOSED
+    assert [each.state for each in place.there.pulls] == ["closed"]
+    assert place.pushed() == theirs
 
 
 async def test_rework_moves_the_branch_and_foreign_work_is_not_overwritten(place: Place):
@@ -326,6 +361,25 @@ async def test_checks_and_reviews_are_read_and_widen_nothing(place: Place):
     pull.state = "merged"
     done = await seen()
     assert (done.state, done.remarks) == (PullState.MERGED, ())
+
+
+@pytest.mark.parametrize("place", APIS, indirect=True)
+async def test_what_is_asked_late_in_a_long_discussion_is_seen(place: Place) -> None:
+    published = await place.publish(place.wanted())
+    assert isinstance(published, PublishedPull)
+    (pull,) = place.there.pulls
+    place.there.checks += [SimulatedCheck(f"build-{each}", "success") for each in range(120)]
+    place.there.checks.append(SimulatedCheck("lint", "failure"))
+    pull.reviews += [SimulatedReview(each, "bob", "commented", "Hm.") for each in range(1, 121)]
+    comment = SimulatedComment("src/a.py", 3, "Use Decimal.")
+    pull.reviews.append(SimulatedReview(121, "ann", "changes_requested", "Not yet.", (comment,)))
+    look = LookAtPull(
+        session=SESSION, repository=str(place.home.path), remote="origin", pull=published.pull
+    )
+    outcome = await ActivityEnvironment().run(place.activities.look, look)
+    assert isinstance(outcome, PublishedPull)
+    seen = [(each.by, each.text.strip()) for each in outcome.pull.remarks]
+    assert seen == [("lint", ""), ("ann", "Not yet."), ("ann", "Use Decimal.")]
 
 
 @pytest.mark.parametrize("place", APIS, indirect=True)

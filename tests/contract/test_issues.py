@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Final, get_args
 
+import httpx2
 import pytest
 import pytest_asyncio
 
@@ -126,6 +127,32 @@ async def test_a_host_whose_api_is_unknown_is_refused_with_the_line_that_names_i
     services = IssueServices({}, {})
     with pytest.raises(HostingRefusedError, match=r"as in `hosting: \{git\.example: \{api: "):
         await services.of(RemoteAddress("git.example", NAME))
+
+
+@pytest.mark.parametrize(
+    ("named", "host", "sent"),
+    [
+        ({}, "gitlab.com", "Bearer mine"),
+        ({"git.acme.example": "gitlab"}, "git.acme.example", "Bearer mine"),
+        ({"git.acme.example": "gitlab"}, "gitlab.com", None),
+        ({"git.acme.example": "gitlab", "gitlab.com": "gitlab"}, "gitlab.com", "Bearer mine"),
+        ({"git.acme.example": "github"}, "gitlab.com", "Bearer mine"),
+    ],
+)
+async def test_the_token_of_a_host_that_a_person_named_is_sent_to_no_other(
+    named: Mapping[str, Api], host: str, sent: str | None
+) -> None:
+    asked: list[str | None] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.headers.get("authorization"))
+        return httpx2.Response(200, json={"iid": 1})
+
+    entries = {each: HostingEntry(repositories=("*",), api=api) for each, api in named.items()}
+    environment = {"GITLAB_TOKEN": "mine", "PATH": ""}
+    services = IssueServices(entries, environment, httpx2.MockTransport(answer))
+    await (await services.of(RemoteAddress(host, NAME))).issue(1)
+    assert asked == [sent]
 
 
 @pytest.mark.parametrize(

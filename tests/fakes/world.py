@@ -92,6 +92,7 @@ from workflows.domain.verdict import EvidencePlace
 
 _OUTPUT_TOKENS = 1_000
 
+Making = Callable[[ScheduledGoal], SessionMaking | Awaitable[SessionMaking]]
 Script = Callable[[CallModel], Sequence[ToolCall]]
 
 
@@ -172,7 +173,7 @@ class World:
     """A call with this path fails."""
     forward_refused = ""
     """Why the person's branch cannot be moved; empty: it is."""
-    scheduled: SessionMaking | Callable[[ScheduledGoal], SessionMaking] | None = None
+    scheduled: SessionMaking | Making | None = None
     """What a schedule of this world's name, or a queue, is to start."""
 
     def __init__(self, plan: dict[str, Any], usd_per_call: Decimal = Decimal(0)) -> None:
@@ -384,9 +385,9 @@ class World:
         return ReportWritten()
 
     async def make_session(self, goal: ScheduledGoal) -> SessionMaking:
-        made = self.scheduled
-        assert made is not None, f"nothing is scheduled by {goal.name!r}"
-        return made(goal) if callable(made) else made
+        assert self.scheduled is not None, f"nothing is scheduled by {goal.name!r}"
+        made = self.scheduled(goal) if callable(self.scheduled) else self.scheduled
+        return await made if isinstance(made, Awaitable) else made
 
     def activities(self) -> Mapping[str, Callable[[Any], Awaitable[Any]]]:
         """Return every fake by the name of its contract."""

@@ -1,7 +1,7 @@
 """Queues of goals on the real server: one session at a time, each key once."""
 
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -29,7 +29,7 @@ from workflows.schedules.repository_turn import queue_id, turn_id
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-Make = Callable[[ScheduledGoal], SessionMaking]
+Make = Callable[[ScheduledGoal], SessionMaking | Awaitable[SessionMaking]]
 
 
 class Queue:
@@ -54,7 +54,7 @@ class Queue:
     def handle(self) -> WorkflowHandle[Any, Any]:
         return self.theatre.client.get_workflow_handle(self.id)
 
-    def _make(self, goal: ScheduledGoal) -> SessionMaking:
+    def _make(self, goal: ScheduledGoal) -> SessionMaking | Awaitable[SessionMaking]:
         if self.instead is not None:
             return self.instead(goal)
         return SessionMade(request=self.request(goal.goal))
@@ -221,6 +221,22 @@ async def test_what_cannot_be_started_is_set_aside_and_the_next_one_begins(queue
     (aside,) = (await queue.state()).failed
     assert (aside.session, aside.reason) == (None, "no models")
     await queue.queues.remove(aside.entry.id)
+    assert (await queue.state()).failed == ()
+
+
+async def test_what_is_removed_while_its_session_is_made_is_not_set_aside(queue: Queue) -> None:
+    async def refuse(goal: ScheduledGoal) -> SessionMaking:
+        (entry,) = [each for each in (await queue.state()).waiting if each.goal == goal]
+        await queue.queues.remove(entry.id)
+        return SessionNotMade(kind="refused", reason="no models")
+
+    def make(goal: ScheduledGoal) -> SessionMaking | Awaitable[SessionMaking]:
+        wanted = SessionMade(request=queue.request(goal.goal))
+        return refuse(goal) if goal.goal == "wrong" else wanted
+
+    queue.instead = make
+    await queue.add("wrong", "right")
+    await queue.until_plan("right")
     assert (await queue.state()).failed == ()
 
 

@@ -120,6 +120,26 @@ async def test_a_stack_has_one_for_each_changeset_on_the_one_below(theatre: Thea
     assert not below.is_draft
 
 
+async def test_a_stop_closes_a_stack_although_one_of_it_cannot_be_closed(theatre: Theatre):
+    world = World(planned({"id": "a"}, {"id": "b"}, {"id": "c", "depends_on": ["a", "b"]}))
+    world.on_call = hold = Hold(lambda call: call.agent == "dev.c.1")
+    world.hosting.instead = lambda asked: (
+        PullRefused(reason="the token may not do this")
+        if asked.pull.is_closed and asked.pull.key == "a"
+        else None
+    )
+    stack = PullRequestConfig(per="changeset")
+    async with theatre.session(world, deliver="pull_request", pull_request=stack) as session:
+        await hold.arrived()
+        await session.say("stop")
+        result = await session.result()
+        notices = (await session.view()).notices
+    assert result.outcome == "stopped"
+    closed = {each.pull.key for each in world.hosting.published if each.pull.is_closed}
+    assert closed == {"a", "b"}
+    assert "the token may not do this" in [each.text for each in notices]
+
+
 def _twin(commit: Commit) -> Commit:
     return Commit(name_of(f"signed {commit}"))
 

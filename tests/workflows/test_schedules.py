@@ -5,17 +5,25 @@ from collections.abc import AsyncGenerator
 from datetime import timedelta
 
 import pytest
+from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
 from starter.console.command_errors import CommandError
 from starter.sessions.schedules import Schedules, ShownSchedule
 from starter.sessions.session_client import Sessions
-from tests.fakes.world import World, planned
-from tests.theatre import ASK, Theatre, request
+from tests.fakes.world import Making, World, planned
+from tests.theatre import ASK, Theatre, light_theatre, request
 from tests.waiting import ends, until
+from workflows import queues
 from workflows.contracts.land_contracts import FindTargets, TargetsFound, TargetsOutcome
 from workflows.domain.ids import SessionId
-from workflows.domain.session.scheduled_goal import ScheduledGoal, SessionMade, SessionNotMade
+from workflows.domain.session.scheduled_goal import (
+    ScheduledGoal,
+    ScheduledOutcome,
+    SessionMade,
+    SessionMaking,
+    SessionNotMade,
+)
 from workflows.domain.session.session_values import SessionRequest
 from workflows.schedules.repository_turn import turn_id
 
@@ -33,7 +41,7 @@ class Scheduling:
         self.schedules = Schedules(theatre.client)
         self.names: list[str] = []
 
-    async def add(self, cron: str, scheduled: SessionMade | SessionNotMade) -> str:
+    async def add(self, cron: str, scheduled: SessionMade | SessionNotMade | Making) -> str:
         """Add a schedule that is to start this."""
         name = uuid.uuid4().hex[:10]
         world = World(planned({"id": "a"}))
@@ -151,6 +159,52 @@ async def test_a_person_is_told_of_a_firing_in_vain(scheduling: Scheduling) -> N
 
 async def _phone(_: FindTargets) -> TargetsOutcome:
     return TargetsFound(targets=("phone",))
+
+
+async def test_a_person_is_told_of_a_firing_whose_session_could_not_be_made(
+    scheduling: Scheduling,
+) -> None:
+    def fail(_: ScheduledGoal) -> SessionMaking:
+        raise ApplicationError("the configuration cannot be read", non_retryable=True)
+
+    name = await scheduling.add(NEVER, fail)
+    messages = scheduling.theatre.worlds[name].messages
+    messages.targets = _phone
+    await scheduling.schedules.trigger(name)
+    await until(lambda: bool(messages.sent), "a message")
+    (item,) = messages.sent[0].notification.items
+    assert "the configuration cannot be read" in item.text
+
+
+@pytest.mark.slow
+async def test_a_firing_that_is_answered_hours_later_is_left_out() -> None:
+    wanted, asked = request(approvals=ASK), list[ScheduledGoal]()
+
+    def make(goal: ScheduledGoal) -> SessionMaking:
+        asked.append(goal)
+        if len(asked) == 1:
+            raise ApplicationError("no worker yet", next_retry_delay=timedelta(hours=2))
+        return SessionMade(request=wanted)
+
+    world = World(planned({"id": "a"}))
+    world.scheduled = make
+    async with light_theatre() as theatre:
+        theatre.worlds |= {"nightly": world, wanted.session: world}
+        outcome = await theatre.client.execute_workflow(
+            "ScheduledRun",
+            ScheduledGoal(name="nightly", goal="a goal", repository="/r"),
+            id="schedule/nightly",
+            task_queue=queues.WORKFLOWS,
+            result_type=ScheduledOutcome,
+        )
+    assert (outcome.kind, outcome.session) == ("skipped", None)
+    assert outcome.reason == "no worker answered within an hour, so this time is left out"
+
+
+async def test_a_goal_that_would_be_kept_as_a_blob_is_refused(scheduling: Scheduling) -> None:
+    goal = ScheduledGoal(name="long", goal="数" * 40_000, repository="/r")
+    with pytest.raises(CommandError, match="may have 100,000 bytes, not 120,"):
+        await scheduling.schedules.add(goal, NEVER, "UTC")
 
 
 async def test_two_schedules_of_one_repository_do_not_overlap(scheduling: Scheduling) -> None:

@@ -139,11 +139,14 @@ class PullRequests:
         return self._wanted.revision != (self._tried or WantedPulls().revision)
 
     async def _bring_about(self, wanted: WantedPulls) -> None:
-        """Fulfil each wish that differs, the lowest of a stack first; stop at the first fault."""
+        """Fulfil each wish that differs, the lowest of a stack first.
+
+        After a fault the others are only closed: they need none below them for that.
+        """
         fault = ""
         for pull in wanted.pulls:
-            if self._done.get(pull.key) != pull and (fault := await self._fault_of(pull)):
-                break
+            if self._done.get(pull.key) != pull and (pull.is_closed or not fault):
+                fault = await self._fault_of(pull) or fault
         self._tried, self._fault, self._unchanged = wanted.revision, fault, 0
         follow = self._request.follow
         self._follow_until = workflow.now() + follow if follow and wanted.is_whole else None

@@ -95,10 +95,12 @@ class GoalQueue:
 
     async def _work_off(self, entry: QueuedGoal) -> None:
         """Start the session of a goal and wait for its end, or wait until it may start."""
-        match await _made(entry):
+        made = await _made(entry)
+        if entry not in self._state.waiting:
+            return  # it was removed during the wait
+        match made:
             case SessionMade(request=request):
-                if entry in self._state.waiting:  # else it was removed during the wait
-                    await self._play(entry, request)
+                await self._play(entry, request)
             case SessionNotMade(kind="busy", reason=reason):
                 await self._wait(reason)
             case SessionNotMade(reason=reason):

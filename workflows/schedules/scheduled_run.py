@@ -1,7 +1,11 @@
 """One firing of a schedule: asks which session to start, and starts it unless one is open.
 
+A firing that no worker answers within `CATCH_UP` starts nothing.
+
 It ends once the session has begun, so that the next firing finds that open, and says so.
 """
+
+from typing import Final
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, WorkflowAlreadyStartedError
@@ -9,6 +13,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, WorkflowAlrea
 from workflows.contracts.land_contracts import MAKE_SESSION
 from workflows.domain.session.notification import NotificationKind
 from workflows.domain.session.scheduled_goal import (
+    CATCH_UP,
     IssuesQueued,
     ScheduledGoal,
     ScheduledOutcome,
@@ -19,6 +24,8 @@ from workflows.domain.session.scheduled_goal import (
 from workflows.domain.session.session_values import SessionRequest
 from workflows.notifications.firing_news import tell_of_firing
 from workflows.schedules.repository_turn import RepositoryTurn, turn_id
+
+_LATE: Final = "no worker answered within an hour, so this time is left out"
 
 
 @workflow.defn(name="ScheduledRun")
@@ -34,6 +41,8 @@ class ScheduledRun:
         """Start a session; or say why none was started."""
         match await _made(goal):
             case SessionMade(request=request):
+                if _is_late() and workflow.patched("late-firing-is-left-out"):
+                    return await _skipped(_skipping(request, _LATE))
                 return await self._start(request)
             case IssuesQueued(added=added, known=known):
                 reason = f"{added} new, {known} known before"
@@ -57,9 +66,7 @@ class ScheduledRun:
             )
         except WorkflowAlreadyStartedError:
             reason = f"another schedule's session is open on {request.repository!r}"
-            is_told = NotificationKind.SCHEDULE in request.config.notify
-            found = SessionNotMade(kind="busy", reason=reason[:2_000], is_told=is_told)
-            return await _skipped(found)
+            return await _skipped(_skipping(request, reason))
         outcome = _told(ScheduledOutcome(kind="started", session=request.session))
         if not workflow.patched("firing-ends-at-start"):
             await turn
@@ -71,7 +78,18 @@ async def _made(goal: ScheduledGoal) -> SessionMaking:
         return await MAKE_SESSION.ask(goal, f"schedule {goal.name}: which session to start")
     except ActivityError as error:
         reason = f"the session could not be made: {error.cause or error}"
-        return SessionNotMade(kind="refused", reason=reason[:2_000])
+        is_told = workflow.patched("failed-firing-is-told")
+        return SessionNotMade(kind="refused", reason=reason[:2_000], is_told=is_told)
+
+
+def _is_late() -> bool:
+    """Tell whether the workers, or what they need, came too long after the firing."""
+    return workflow.now() - workflow.info().start_time > CATCH_UP
+
+
+def _skipping(request: SessionRequest, reason: str) -> SessionNotMade:
+    is_told = NotificationKind.SCHEDULE in request.config.notify
+    return SessionNotMade(kind="busy", reason=reason[:2_000], is_told=is_told)
 
 
 async def _skipped(found: SessionNotMade) -> ScheduledOutcome:

@@ -23,6 +23,7 @@ from workflows.domain.pull_request import Remark
 _DRAFT: Final = "WIP: "
 _DECIDING: Final = frozenset({"REQUEST_CHANGES", "APPROVED"})
 _PAGE: Final = 50
+_SIZE: Final = ("limit", _PAGE)
 _PAGES: Final = 20
 
 
@@ -70,10 +71,11 @@ class GiteaPulls:
     async def remarks(self, pull: HostedPull) -> tuple[Remark, ...]:
         """Return red statuses, and the reviews that ask for changes with their comments."""
         root = self._root.removesuffix("/pulls")
-        status = table(await self._http.get(f"{root}/commits/{pull.commit}/status"))
+        commit = f"{root}/commits/{pull.commit}"
+        statuses = await self._http.listed(f"{commit}/status", _SIZE, "statuses")
         path = f"{self._root}/{pull.number}/reviews"
-        reviews = tables(await self._http.get(path))
-        found = list(red_statuses(status, pull.commit))
+        reviews = await self._http.listed(path, _SIZE)
+        found = list(red_statuses(statuses, pull.commit))
         for each in deciding_reviews(reviews, _DECIDING):
             if each.get("state") == "REQUEST_CHANGES" and each.get("dismissed") is not True:
                 comments = await self._http.get(f"{path}/{count(each.get('id'))}/comments")
@@ -97,6 +99,10 @@ def _fields(text: PullText) -> dict[str, object]:
 
 
 def _is_own(found: Mapping[str, object], branch: str) -> bool:
-    """Say whether it is of this repository's own branch: a fork may have one of the same name."""
+    """Say whether it is of this repository's own branch: a fork may have one of the same name.
+
+    Once the branch is deleted, as after a merge, `ref` names the pull request instead.
+    """
     head, base = table(found.get("head")), table(found.get("base"))
-    return head.get("repo_id") == base.get("repo_id") and text(head.get("ref")) == branch
+    names = {text(head.get("ref")), text(head.get("label"))}
+    return head.get("repo_id") == base.get("repo_id") and branch in names

@@ -4,7 +4,7 @@ A draft becomes ready only by GraphQL. Where drafts are not offered (private rep
 plans), the title says `Draft:` instead.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from activities.adapters.hosting.github_shapes import (
@@ -22,6 +22,7 @@ from workflows.domain.ids import Commit
 from workflows.domain.pull_request import PullState, Remark
 
 _DRAFT: Final = "Draft: "
+_SIZE: Final = ("per_page", 100)
 _RED: Final = frozenset({"failure", "timed_out", "action_required", "startup_failure"})
 _DECIDING: Final = frozenset({"CHANGES_REQUESTED", "APPROVED", "DISMISSED"})
 _READY: Final = (
@@ -103,16 +104,16 @@ class GitHubPulls:
         """Return red checks, and the reviews that ask for changes with their comments."""
         root = self._root
         commit = f"{root}/commits/{pull.commit}"
-        runs = table(await self._http.get(f"{commit}/check-runs", per_page=100))
-        status = table(await self._http.get(f"{commit}/status", per_page=100))
-        reviews = tables(await self._http.get(f"{root}/pulls/{pull.number}/reviews", per_page=100))
+        runs = await self._http.listed(f"{commit}/check-runs", _SIZE, "check_runs")
+        statuses = await self._http.listed(f"{commit}/status", _SIZE, "statuses")
+        reviews = await self._http.listed(f"{root}/pulls/{pull.number}/reviews", _SIZE)
         newest = deciding_reviews(reviews, _DECIDING)
         asking = [each for each in newest if each.get("state") == "CHANGES_REQUESTED"]
         comments: list[Json] = []
         if asking:
             path = f"{root}/pulls/{pull.number}/comments"
-            comments = tables(await self._http.get(path, per_page=100))
-        found = [*_red_runs(runs, pull.commit), *red_statuses(status, pull.commit)]
+            comments = await self._http.listed(path, _SIZE)
+        found = [*_red_runs(runs, pull.commit), *red_statuses(statuses, pull.commit)]
         for each in asking:
             own = [one for one in comments if one.get("pull_request_review_id") == each.get("id")]
             found += review_remarks(each, own, "line")
@@ -139,8 +140,8 @@ def _branch(found: Mapping[str, object]) -> str:
     return text(table(found.get("head")).get("ref"))
 
 
-def _red_runs(found: Mapping[str, object], commit: Commit | None) -> Iterator[Remark]:
-    for each in tables(found.get("check_runs")):
+def _red_runs(runs: Iterable[Json], commit: Commit | None) -> Iterator[Remark]:
+    for each in runs:
         if each.get("conclusion") in _RED:
             name, output = text(each.get("name")), table(each.get("output"))
             words = f"{text(output.get('title'))}\n{text(output.get('summary'))}"

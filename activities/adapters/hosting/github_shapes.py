@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from activities.adapters.hosting.hosting_http import ConflictError
 from activities.adapters.hosting.remark_reading import remark
 from activities.ports.land.hosting_port import HostedPull, HostingRefusedError, PullExistsError
-from activities.text.foreign_json import Json, count, table, tables, text
+from activities.text.foreign_json import Json, count, table, text
 from workflows.domain.ids import Commit
 from workflows.domain.pull_request import PullState, Remark
 
@@ -49,9 +49,9 @@ def deciding_reviews(reviews: Iterable[Json], deciding: Collection[str]) -> list
     return list({login(each): each for each in reviews if each.get("state") in deciding}.values())
 
 
-def red_statuses(found: Mapping[str, object], commit: Commit | None) -> Iterator[Remark]:
+def red_statuses(statuses: Iterable[Json], commit: Commit | None) -> Iterator[Remark]:
     """Yield the statuses of a commit that failed."""
-    for each in tables(found.get("statuses")):
+    for each in statuses:
         if each.get("status", each.get("state")) in {"failure", "error"}:
             name = text(each.get("context"))
             yield remark("check", f"{name}@{commit}", name, text(each.get("description")))

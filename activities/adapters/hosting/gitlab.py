@@ -17,6 +17,7 @@ from workflows.domain.ids import Commit
 from workflows.domain.pull_request import PullState, Remark
 
 _DRAFT: Final = "Draft: "
+_SIZE: Final = ("per_page", 100)
 
 
 def headers(token: str) -> Mapping[str, str]:
@@ -61,9 +62,8 @@ class GitLabPulls:
         """Return failed jobs, and the open discussions of reviewers who ask for changes."""
         root = self._root.removesuffix("/merge_requests")
         path = f"{self._root}/{pull.number}"
-        statuses = tables(
-            await self._http.get(f"{root}/repository/commits/{pull.commit}/statuses", per_page=100)
-        )
+        commit = f"{root}/repository/commits/{pull.commit}"
+        statuses = await self._http.listed(f"{commit}/statuses", _SIZE)
         reviewers = tables(await self._http.get(f"{path}/reviewers", per_page=100))
         asking = {_user(each) for each in reviewers if each.get("state") == "requested_changes"}
         found = [
@@ -73,7 +73,7 @@ class GitLabPulls:
             for name in [text(each.get("name"))]
         ]
         if asking:
-            discussions = tables(await self._http.get(f"{path}/discussions", per_page=100))
+            discussions = await self._http.listed(f"{path}/discussions", _SIZE)
             notes = [note for each in discussions for note in tables(each.get("notes"))[:1]]
             open_notes = [_note(each) for each in notes if _is_open(each, asking)]
             found += open_notes or [remark("review", name, name, "") for name in sorted(asking)]

@@ -5,7 +5,7 @@ a label that does not exist, so what comes is filtered by label here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote
 
 from activities.adapters.hosting import gitea, github, gitlab
@@ -21,6 +21,9 @@ from activities.ports.land.hosting_entries import (
 from activities.ports.land.hosting_port import HostingRefusedError
 from activities.ports.land.issue_port import HostedIssue
 from activities.text.foreign_json import count, is_list, table, tables, text
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncBaseTransport
 
 _MOST: Final = 100
 _PAGE: Final = 50
@@ -62,10 +65,16 @@ _FORMS: Final[Mapping[Api, _Form]] = {
 class IssueServices:
     """The services that issues are read from: those of `hosting`, and the well-known ones."""
 
-    def __init__(self, entries: Mapping[str, HostingEntry], environment: Mapping[str, str]) -> None:
-        """Take what the person configured, and where tokens are."""
+    def __init__(
+        self,
+        entries: Mapping[str, HostingEntry],
+        environment: Mapping[str, str],
+        wire: "AsyncBaseTransport | None" = None,
+    ) -> None:
+        """Take what the person configured, where tokens are, and another transport for tests."""
         self._services = services(entries)
         self._environment = environment
+        self._wire = wire
 
     async def of(self, address: RemoteAddress) -> "HostedIssues":
         """Return the issues of a repository; without a token, what everyone may read.
@@ -74,13 +83,23 @@ class IssueServices:
             HostingRefusedError: it is not known which API the host speaks.
         """
         service = self._services.get(address.host) or _well_known(address.host)
-        token = await find_token(service, self._environment)
+        token = await find_token(service, self._own_environment(address.host))
 
         async def known() -> str:
             return token
 
-        http = HostingHttp(service, known, _HEADERS[service.api])
+        http = HostingHttp(service, known, _HEADERS[service.api], self._wire)
         return HostedIssues(http, address.repository, is_anonymous=not token)
+
+    def _own_environment(self, host: str) -> Mapping[str, str]:
+        """Return the environment; for an unnamed host, without the tokens of those that are named.
+
+        `GITLAB_TOKEN` is of the person's own GitLab if they named one: no other host is to get it.
+        """
+        if host in self._services:
+            return self._environment
+        taken = {name for each in self._services.values() for name in each.tokens}
+        return {name: value for name, value in self._environment.items() if name not in taken}
 
 
 def _well_known(host: str) -> HostingService:

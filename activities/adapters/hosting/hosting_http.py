@@ -3,7 +3,8 @@
 | status                                          | means                                       |
 |-------------------------------------------------|---------------------------------------------|
 | 2xx                                             | the answer                                  |
-| 429; 403 with `retry-after` or nothing left     | limited: try again after the named wait     |
+| 429; 403 with `retry-after` or nothing left, or | limited: try again after the named wait     |
+| whose text says so                              |                                             |
 | 401                                             | refused: the token is wrong or revoked      |
 | 403, 404                                        | refused: the token lacks a right, or there  |
 |                                                 | is no such repository                       |
@@ -26,7 +27,7 @@ from activities.ports.land.hosting_port import (
     HostingRefusedError,
     HostingUnavailableError,
 )
-from activities.text.foreign_json import is_list, is_table
+from activities.text.foreign_json import Json, is_list, is_table, table, tables
 from activities.text.retry_after import retry_after
 from workflows.policy.text.secret_patterns import without_key_like
 
@@ -39,6 +40,7 @@ _WAIT: Final = timedelta(minutes=1)
 """Where a service limits requests and does not say for how long."""
 _LONGEST: Final = timedelta(hours=1)
 _TEXT: Final = 300
+_PAGES: Final = 10
 
 Token = Callable[[], Awaitable[str]]
 
@@ -78,6 +80,24 @@ class HostingHttp:
     async def get(self, path: str, **query: str | int) -> object:
         """Return the JSON of an answer."""
         return await self.ask("GET", path, query={k: str(v) for k, v in query.items()})
+
+    async def listed(self, path: str, size: tuple[str, int], within: str = "") -> list[Json]:
+        """Return the objects of a list: all pages of it, up to ten.
+
+        Args:
+            path: below the API's address.
+            size: the parameter for a page's size, and the most that the service gives.
+            within: the field of the answer that has the list; empty: the answer is the list.
+        """
+        name, most = size
+        found: list[Json] = []
+        for page in range(1, _PAGES + 1):
+            answer = await self.get(path, **{name: most, "page": page})
+            shown = tables(table(answer).get(within) if within else answer)
+            found += shown
+            if len(shown) < most:
+                break
+        return found
 
     async def ask(
         self,
@@ -155,7 +175,7 @@ class HostingHttp:
 
     def _failure(self, response: "Response", status: int, said: str) -> HostingError:
         host = self._service.host
-        if (wait := _limit(response)) is not None:
+        if (wait := _limit(response, said)) is not None:
             return HostingLimitedError(f"{host!r} limits requests: {said}", wait)
         if status >= 500:  # noqa: PLR2004
             return HostingUnavailableError(f"{host!r} answered {status}: {said}")
@@ -183,12 +203,13 @@ def _hidden(text: str, token: str) -> str:
     return text.replace(token, "…") if token else text
 
 
-def _limit(response: "Response") -> timedelta | None:
+def _limit(response: "Response", said: str) -> timedelta | None:
     """Return how long to wait if the service limits requests; None if it does not."""
     status, headers = response.status_code, response.headers
     left = headers.get("x-ratelimit-remaining", headers.get("ratelimit-remaining", ""))
     is_limit = status == 429 or (  # noqa: PLR2004
-        status == 403 and (left == "0" or "retry-after" in headers)  # noqa: PLR2004
+        status == 403  # noqa: PLR2004
+        and (left == "0" or "retry-after" in headers or "rate limit" in said.lower())
     )
     if not is_limit:
         return None

@@ -1,11 +1,15 @@
 """A goal that a schedule starts sessions for, and what became of each time that it fired."""
 
-from typing import Annotated, Literal, Self
+from datetime import timedelta
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, Field, StringConstraints
 
 from workflows.domain.ids import SessionId
 from workflows.domain.session.session_values import SessionRequest
+
+CATCH_UP: Final = timedelta(hours=1)
+"""What should have fired while no server or no worker was there fires later by at most this."""
 
 ScheduleName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
 

@@ -2,6 +2,7 @@
 
 Goal, plan and summaries may hold a model's or a stranger's words. They are shown as text: no
 mention, no reference that closes an issue, no quick action of GitLab and no HTML works in them.
+What looks like a secret is left out: more people read a pull request than a session.
 """
 
 import re
@@ -13,6 +14,7 @@ from workflows.domain.pull_request import MAX_BODY
 from workflows.domain.task import TaskRecord, TaskState
 from workflows.policy.gates.green_rule import why_less
 from workflows.policy.session.task_states import FINAL
+from workflows.policy.text.secret_patterns import without_secrets
 
 _TITLE: Final = 100
 _SUMMARY: Final = 1_500
@@ -28,7 +30,7 @@ def as_text(text: str) -> str:
     Args:
         text: Markdown of any author.
     """
-    shown = text.replace("&", "&amp;").replace("<", "&lt;")
+    shown = without_secrets(text).replace("&", "&amp;").replace("<", "&lt;")
     shown = unlinked(shown)
     return _QUICK_ACTION.sub(rf"\1{_BREAK}/", shown)
 
@@ -40,7 +42,8 @@ def unlinked(text: str) -> str:
 
 def one_line(text: str, most: int = _TITLE) -> str:
     """Return the first line of a text, cut to `most` characters."""
-    line = next((each.strip() for each in text.splitlines() if each.strip()), "")
+    lines = without_secrets(text).splitlines()
+    line = next((each.strip() for each in lines if each.strip()), "")
     shown = unlinked(line)
     return shown if len(shown) <= most else f"{shown[: most - 1].rstrip()}…"
 
@@ -76,7 +79,7 @@ def session_body(
 
 
 def _quoted(text: str) -> str:
-    lines = as_text(text[:_SUMMARY].strip()).splitlines()
+    lines = as_text(without_secrets(text)[:_SUMMARY].strip()).splitlines()
     return "\n".join(f"> {line}".rstrip() for line in lines)
 
 

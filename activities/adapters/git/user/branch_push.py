@@ -23,6 +23,10 @@ from activities.ports.user_repository import Pushed, PushOutcome, PushRefused, P
 from workflows.domain.ids import Commit
 
 _REFUSED: Final = ("[remote rejected]", "[rejected]", "denied", "protected branch")
+_PASSING: Final = ("stale info", "failed to update ref", "Internal Server Error")
+"""Of rejections: the branch there has just moved or is being moved, or the service has a fault."""
+_BLOCKED: Final = "exists; cannot create"
+"""A branch has the name of a folder of this one: that does not pass."""
 _UNAUTHORISED: Final = ("Authentication failed", "error: 401", "error: 403", "could not read User")
 _TEXT: Final = 400
 
@@ -105,6 +109,7 @@ def _outcome(error: GitCommandError, request: PushRequest) -> PushRefused:
             text=f"the remote refuses the token for a push: {told}; it needs the right to write "
             "contents of this repository"
         )
-    if "stale info" in said or not any(words in said for words in _REFUSED):
+    may_pass = any(words in said for words in _PASSING) and _BLOCKED not in said
+    if may_pass or not any(words in said for words in _REFUSED):
         raise PushFailedError(f"the push did not succeed: {told}") from None
     return PushRefused(text=f"the remote refuses the branch {request.branch!r}: {told}")

@@ -249,7 +249,8 @@ def _landed(request: LandRequest, found: Commits, notice: str = "") -> Landed:
 
 async def _listed(git: Git, scope: Scope, span: Range) -> dict[Commit, _Listed]:
     form = "--format=%H%x1f%T%x1f%P%x1f%at"
-    listed = await git.run(scope, "log", "-z", form, f"{span.base}..{span.tip}")
+    plain = ("--no-show-signature", "-z", form)  # the person's setting would add lines
+    listed = await git.run(scope, "log", *plain, f"{span.base}..{span.tip}")
     found: dict[Commit, _Listed] = {}
     for record in listed.stdout.decode().split("\0"):
         parts = record.split("\x1f")

@@ -17,7 +17,7 @@ from activities.adapters.hosting.simulated_hosting.simulated_pulls import (
     SimulatedPull,
     SimulatedRepository,
 )
-from activities.text.foreign_json import text
+from activities.text.foreign_json import is_list, is_table, text
 
 Look = Callable[[SimulatedRepository, re.Match[str]], object]
 """Returns the JSON of what is to be seen of a repository, for the match of a path."""
@@ -40,6 +40,8 @@ class SimulatedApi(ABC):
     """The path of all pull requests (`repository`) or of one (`number`)."""
     looks: ClassVar[Mapping[re.Pattern[str], Look]]
     """The paths of what can only be seen, each with what shows it."""
+    paging: ClassVar[tuple[str, int, int]] = ("per_page", 30, 100)
+    """The parameter for the size of a page of what can be seen; the usual size, and the most."""
     scheme: ClassVar[str]
     """The word before the token."""
     fields: ClassVar[Fields]
@@ -82,7 +84,7 @@ class SimulatedApi(ABC):
         """Carry a request out."""
         for form, look in self.looks.items():
             if found := form.fullmatch(asked.path):
-                return as_json(200, look(self._repository(found), found))
+                return as_json(200, self._page(asked, look(self._repository(found), found)))
         found = self.pulls.fullmatch(asked.path)
         repository = self._repository(found)
         if found is None or found["number"] is None:
@@ -91,6 +93,16 @@ class SimulatedApi(ABC):
         if asked.method == self.change:
             self._change(asked, pull)
         return as_json(self.shown_status, self.shown(repository, pull))
+
+    def _page(self, asked: Asked, shown: object) -> object:
+        """Return the page that is asked for, of a list or of the lists of an object."""
+        if is_table(shown):
+            return {name: self._page(asked, each) for name, each in shown.items()}
+        if not is_list(shown):
+            return shown
+        name, usual, most = self.paging
+        size, page = min(int(asked.query.get(name, usual)), most), int(asked.query.get("page", 1))
+        return shown[size * (page - 1) : size * page]
 
     def _repository(self, found: re.Match[str] | None) -> SimulatedRepository:
         repository = self._repositories.get(unquote(found["repository"])) if found else None

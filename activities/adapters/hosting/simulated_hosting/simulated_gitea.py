@@ -67,6 +67,7 @@ class SimulatedGitea(SimulatedApi):
             rf"{_REPOSITORY}/pulls/(?P<number>\d+)/reviews/(?P<review>\d+)/comments"
         ): _comments,
     }
+    paging = ("limit", 30, 50)
     scheme = "token"
     fields = Fields("head", "base", "body", ("state", "closed"))
     missing = "GetRepositoryByName"
@@ -84,6 +85,7 @@ class SimulatedGitea(SimulatedApi):
 
     def shown(self, repository: SimulatedRepository, pull: SimulatedPull) -> object:
         """Return the JSON of a pull request."""
+        has_branch = bool(repository.commit_of(pull.branch))
         return {
             "number": pull.number,
             "html_url": f"{self._url}/{repository.name}/pulls/{pull.number}",
@@ -93,8 +95,9 @@ class SimulatedGitea(SimulatedApi):
             "title": pull.title,
             "body": pull.body,
             "head": {
-                "ref": pull.branch,
-                "sha": repository.commit_of(pull.branch),
+                "label": pull.branch,
+                "ref": pull.branch if has_branch else f"refs/pull/{pull.number}/head",
+                "sha": repository.head_of(pull),
                 "repo_id": 2 if pull.is_of_fork else 1,
             },
             "base": {"ref": pull.target, "repo_id": 1},

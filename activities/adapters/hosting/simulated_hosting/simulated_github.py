@@ -129,6 +129,6 @@ class SimulatedGitHub(SimulatedApi):
             "draft": pull.is_draft,
             "title": pull.title,
             "body": pull.body.replace("\n", "\r\n"),
-            "head": {"ref": pull.branch, "sha": repository.commit_of(pull.branch)},
+            "head": {"ref": pull.branch, "sha": repository.head_of(pull)},
             "base": {"ref": pull.target},
         }

@@ -37,9 +37,10 @@ def _statuses(repository: SimulatedRepository, found: re.Match[str]) -> object:
 
 
 def _reviewers(repository: SimulatedRepository, found: re.Match[str]) -> object:
-    reviews = repository.numbered(found["number"]).reviews
+    newest = {each.by: each.state for each in repository.numbered(found["number"]).reviews}
     return [
-        {"user": {"username": each.by}, "state": _REVIEW_STATES[each.state]} for each in reviews
+        {"user": {"username": name}, "state": _REVIEW_STATES[state]}
+        for name, state in newest.items()
     ]
 
 
@@ -104,5 +105,5 @@ class SimulatedGitLab(SimulatedApi):
             "source_project_id": 2 if pull.is_of_fork else 1,
             "target_project_id": 1,
             "target_branch": pull.target,
-            "sha": repository.commit_of(pull.branch),
+            "sha": repository.head_of(pull),
         }

@@ -55,6 +55,8 @@ class SimulatedPull:
     """Its branch is in a fork of another person, and may have the name of one of ours."""
     state: Literal["open", "closed", "merged"] = "open"
     reviews: list[SimulatedReview] = field(default_factory=list[SimulatedReview])
+    commit: str = ""
+    """What its branch last held."""
 
 
 class SimulatedRepository:
@@ -75,6 +77,11 @@ class SimulatedRepository:
             return "0" * 40
         place = self._bare / "refs" / "heads" / branch
         return place.read_text().strip() if place.is_file() else ""
+
+    def head_of(self, pull: SimulatedPull) -> str:
+        """Return the commit of a pull request, which outlives its branch."""
+        pull.commit = self.commit_of(pull.branch) or pull.commit
+        return pull.commit
 
     def open_of(self, branch: str) -> SimulatedPull | None:
         """Return the open pull request of a branch."""

@@ -42,6 +42,15 @@ def test_no_line_of_foreign_words_begins_a_command(text: str):
     assert not any(line.strip().startswith("/") for line in shown.split("\n"))
 
 
+def test_what_looks_like_a_secret_is_not_published():
+    token = f"ghp_{'a1B2' * 9}"
+    goal = f"Log in with {token} and list the issues"
+    done = record(summary=f"I used {token}")
+    body = session_body(SESSION, goal, f"Use {token}.", [done], "session")
+    assert token not in f"{body}{one_line(goal)}"
+    assert body.count("[a GitHub token]") == 3
+
+
 def test_a_title_is_one_line():
     assert one_line("\n  Add @all things \nmore") == "Add @\u200ball things"
     assert len(one_line("x" * 300)) == 100

@@ -89,6 +89,24 @@ async def test_nothing_is_asked_for_at_a_terminal_or_of_a_helper(remote: Remote)
     assert not list(remote.home.path.rglob("called"))
 
 
+async def test_a_branch_that_is_being_moved_there_is_worth_another_try(remote: Remote):
+    lock = remote.bare / "refs" / "heads" / f"{BRANCH}.lock"
+    lock.parent.mkdir()
+    lock.touch()
+    with pytest.raises(PushFailedError, match="cannot lock ref"):
+        await remote.push("good")
+    lock.unlink()
+    assert await remote.push("good") == Pushed()
+
+
+async def test_a_name_that_another_branch_takes_is_refused(remote: Remote):
+    taken = f"HEAD:refs/heads/{BRANCH.partition('/')[0]}"
+    remote.home.run("push", "-q", str(remote.bare), taken)
+    refused = await remote.push("good")
+    assert isinstance(refused, PushRefused)
+    assert "exists; cannot create" in refused.text
+
+
 async def test_a_server_that_no_one_vouches_for_gets_no_token(remote: Remote):
     remote.server.certificate.write_text("")
     with pytest.raises(PushFailedError) as caught:

@@ -248,6 +248,16 @@ async def test_a_later_delivery_continues_the_signed_branch(signer: Signer):
 
 
 @needs_keys
+async def test_a_person_to_whom_git_shows_signatures_gets_later_deliveries_too(signer: Signer):
+    make_key(signer.home)
+    signer.home.run("config", "log.showSignature", "true")
+    await signer.work("a")
+    assert isinstance(await signer.land(), Landed)
+    await signer.work("b")
+    assert isinstance(await signer.land(), Landed)
+
+
+@needs_keys
 async def test_a_repeated_delivery_finds_what_the_lost_one_made(signer: Signer):
     """A signature may hold the time, so making the commits again would give others."""
     make_key(signer.home)
