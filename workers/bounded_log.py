@@ -5,6 +5,7 @@ The standard rotating handler takes whole records of text; a process's own log u
 (`workers.worker_log`).
 """
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Final
@@ -51,7 +52,10 @@ class BoundedLog:
         self._file.close()
 
     def _turn(self) -> None:
-        self._file.close()
-        self._path.replace(self._path.with_name(f"{self._path.name}.1"))
-        self._file = self._path.open("ab", buffering=0)
+        # The old file stays open until there is a new one: if that fails, the next write tries
+        # again. By then the old file may have its new name already.
+        with contextlib.suppress(FileNotFoundError):
+            self._path.replace(self._path.with_name(f"{self._path.name}.1"))
+        old, self._file = self._file, self._path.open("ab", buffering=0)
+        old.close()
         self._size = 0

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
-from starter.sessions.open_questions import Ask, ChangesetAsk, PlanAsk
+from starter.sessions.open_questions import Ask, ChangesetAsk, PlanAsk, plan_question
 from starter.sessions.shown_session import ShownSession
 from starter.views import session_words
 from workflows.domain.ids import ChangesetId
@@ -67,7 +67,7 @@ def plan(session: ShownSession) -> PlanAsk:
             '`reject plan --notes "..."` asks for a new one',
             ExitCode.STALE,
         )
-    return PlanAsk()
+    return PlanAsk(plan_question(session))
 
 
 def editable(session: ShownSession) -> None:

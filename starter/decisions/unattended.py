@@ -17,6 +17,7 @@ from starter.decisions.decisions_file import (
     on_changeset,
     on_plan,
 )
+from starter.sessions.open_questions import plan_question
 from starter.sessions.shown_session import ShownSession
 from starter.views import session_words, work_words
 from workflows.domain.session.question import Question
@@ -87,8 +88,7 @@ class Unattended:
     async def _plan(self, now: ShownSession) -> list[str]:
         tasks = await self._tasks([task.id for task in now.tasks])
         rule = on_plan(self._decisions, tasks) if tasks else None
-        question = "plan " + " ".join(f"{task.id} {task.title}" for task in tasks)
-        if rule is None or rule.decide == "wait" or not self._is_new(question):
+        if rule is None or rule.decide == "wait" or not self._is_new(plan_question(now)):
             return []
         if rule.decide == "reject":
             self._rejected += 1

@@ -20,7 +20,7 @@ from starter.decisions import decision_checks
 from starter.follow import fast_forward_offer, kept_work
 from starter.machine.own_settings import read_settings
 from starter.reports import report_files
-from starter.sessions.open_questions import Ask
+from starter.sessions.open_questions import Ask, PlanAsk, plan_question
 from starter.sessions.shown_session import ProviderWait, ShownSession
 from starter.views import live_picture, plan_words, safety_labels, session_words, work_words
 from workflows.domain.ids import SessionId
@@ -220,11 +220,11 @@ class Watch:
         while (answer := await _answer(question, choices)) == "d" and seen is not None:
             await self._show_diff(seen)
         if answer == "y":
-            await self._send(decision_checks.approval(ask, decider()))
+            await self._send(ask, decision_checks.approval(ask, decider()))
         elif answer == "n":
             _write(["Why? (one line for the agents)"])
             reason = await read_line() or ""
-            await self._send(decision_checks.rejection(ask, reason, decider()))
+            await self._send(ask, decision_checks.rejection(ask, reason, decider()))
 
     async def _show_diff(self, changeset: ChangesetLine) -> None:
         from starter.follow.changeset_diff import diffs_of, lines
@@ -236,7 +236,11 @@ class Watch:
         else:
             write(lines(found))
 
-    async def _send(self, decision: "tuple[str, BaseModel]") -> None:
+    async def _send(self, ask: Ask, decision: "tuple[str, BaseModel]") -> None:
+        # A decision on a plan does not name it: another may have come while this one was read.
+        if isinstance(ask, PlanAsk) and plan_question(await self._look()) != ask.question:
+            _write([session_words.OTHER_PLAN])
+            return
         try:
             await self._sessions.decide(self._session, *decision)
         except CommandError as error:  # another user decided first, say: stop asking
@@ -273,10 +277,8 @@ class Watch:
 
 def _open_asks(now: ShownSession) -> set[str]:
     asks = {f"{c.id} {c.digest}" for c in session_words.waiting(now)}
-    if now.phase is SessionPhase.AWAITING_PLAN:
-        # A new plan is a new question.
-        asks.add("plan " + " ".join(f"{t.id} {t.title}" for t in now.tasks))
-    return asks
+    # A new plan is a new question.
+    return asks | {plan} if (plan := plan_question(now)) else asks
 
 
 def _needs(now: ShownSession) -> set[str]:

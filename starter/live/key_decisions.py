@@ -16,7 +16,7 @@ from starter.console.command_errors import CommandError
 from starter.console.terminal import shown
 from starter.decisions import decision_checks
 from starter.live.live_model import CHANGESET, PLAN, QUESTION, RESUME, STUCK, TASK
-from starter.sessions.open_questions import Ask, ChangesetAsk
+from starter.sessions.open_questions import Ask, ChangesetAsk, PlanAsk
 from starter.sessions.shown_session import ShownSession
 from starter.views import session_words
 from workflows.domain.line_comment import LineComment
@@ -51,6 +51,8 @@ class Prompt:
     """Whether the person writes something; with `none` they only confirm."""
     decide: Callable[[str], Decided]
     """Returns the decision for the text, or raises `CommandError` if it is not understood."""
+    plan: str = ""
+    """The plan that it is about, as `plan_question` says; empty: it is about something else."""
 
 
 class Selected(NamedTuple):
@@ -120,6 +122,7 @@ def _subject(session: ShownSession, selected: Selected) -> Ask:
 
 def _judgement(act: Literal["approve", "reject"], ask: Ask, selected: Selected, by: str) -> Prompt:
     what, comments = "the plan", tuple[LineComment, ...]()
+    seen = ask.question if isinstance(ask, PlanAsk) else ""
     if isinstance(ask, ChangesetAsk):
         comments = tuple(selected.comments.get(ask.digest, ()))
         more = f" with {counted(len(comments), 'comment')}" if comments else ""
@@ -129,11 +132,13 @@ def _judgement(act: Literal["approve", "reject"], ask: Ask, selected: Selected, 
             f"Approve {what}?",
             "none",
             lambda _: decision_checks.approval(ask, by, comments=comments),
+            seen,
         )
     return Prompt(
         f"Reject {what}: what should the next attempt know?",
         "optional",
         lambda said: decision_checks.rejection(ask, _cut(said), by, comments),
+        seen,
     )
 
 

@@ -31,9 +31,10 @@ from starter.live.prompt_screens import DiffScreen, PromptScreen, TextScreen
 from starter.live.row_list import RowList
 from starter.live.rows import Row, told
 from starter.live.task_graph import graph_rows
+from starter.sessions.open_questions import plan_question
 from starter.sessions.shown_session import ShownSession
 from starter.sessions.turn_history import Happening
-from starter.views import plan_words, turn_words
+from starter.views import plan_words, session_words, turn_words
 from workflows.domain.line_comment import LineComment
 from workflows.domain.session.session_values import SessionPhase
 
@@ -301,6 +302,9 @@ class LiveApp(App[ShownSession]):
         if said is None:
             self._say("left undecided")
             return
+        if prompt.plan and self._now and plan_question(self._now) != prompt.plan:
+            self._say(session_words.OTHER_PLAN)
+            return
         try:
             decision = prompt.decide(said)
         except CommandError as error:
@@ -329,9 +333,8 @@ class LiveApp(App[ShownSession]):
         """Show the diff of the chosen changeset, or the plan while it waits."""
         if self._now is None:
             return
-        if self._now.phase is SessionPhase.AWAITING_PLAN and self._known.plan is not None:
-            rows = told(plan_words.tasks(self._known.plan.tasks))
-            self.push_screen(TextScreen("The plan  (q closes)", rows))
+        if self._now.phase is SessionPhase.AWAITING_PLAN and self._now.tasks:
+            self._show_plan()
             return
         try:
             chosen = key_decisions.changeset_of(self._now, self._selected())
@@ -342,6 +345,13 @@ class LiveApp(App[ShownSession]):
             made = self._comments.setdefault(chosen.digest or "", [])
             title = f"{chosen.id} {(chosen.digest or '')[:12]}  c comments on a line, q closes"
             self.push_screen(DiffScreen(title, diffs, made))
+
+    def _show_plan(self) -> None:
+        if self._known.plan is None:
+            self._say("the plan is being read, press d again")
+            return
+        rows = told(plan_words.tasks(self._known.plan.tasks))
+        self.push_screen(TextScreen("The plan  (q closes)", rows))
 
     def action_edit(self) -> None:
         """Leave the screen to the person's editor, if there is a plan to change."""

@@ -92,9 +92,13 @@ class SessionSource:
         return [] if self._disk is None else self._disk.news()
 
     async def _read_plan(self, now: ShownSession) -> None:
-        # Another plan has other tasks, or came by a decision.
-        mark = (len(now.tasks), len(now.decisions), now.decisions_dropped)
-        if mark == self._plan_of or not now.tasks:
+        if not now.tasks:
+            self._plan = self._plan_of = None  # it was sent back, and the next one is another
+            return
+        # Another plan has other tasks, or came by a decision; the same one again is only counted.
+        said = sum(each.count for each in now.decisions)
+        mark = (len(now.tasks), said, now.decisions_dropped)
+        if mark == self._plan_of:
             return
         try:
             self._plan = await self._sessions.plan(self._session)

@@ -67,6 +67,7 @@ _TITLES: Final = (
 )
 PARTLY: Final = " (partly estimated: a provider counted no tokens)"
 NO_GATES: Final = "(none found: only reviewers judge)"
+OTHER_PLAN: Final = "That plan no longer waits, so nothing was sent; look at what waits now."
 
 
 # --- a session -----------------------------------------------------------------------------------

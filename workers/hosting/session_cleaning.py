@@ -112,6 +112,14 @@ def began_at(session: str) -> datetime | None:
         return None
 
 
+def _may_be_open(session: str, request: CleaningRequest) -> bool:
+    """Tell whether a session is open, or may have begun too late to be known."""
+    if session in request.open or session in request.ended:
+        return session in request.open
+    began = began_at(session)
+    return began is not None and began >= request.now - _STARTING
+
+
 async def clean(settings: Settings, request: CleaningRequest) -> CleaningReport:
     """Remove what the request names, or count it."""
     from activities.adapters.blob_expiry import collect
@@ -233,11 +241,13 @@ async def _objects(
 ) -> CleaningReport:
     """Remove a repository without sessions; in any other, remove unreferenced objects.
 
-    An open session may be writing objects at this moment, so its objects are left alone.
+    An open session may be writing objects at this moment, so its objects are left alone. So are
+    those of one that began since the open ones were listed: git does not write what it finds in a
+    pack, even if nothing refers to it yet.
     """
     from activities.adapters.git.repository_cleanup import BusyError
 
-    if request.dry_run or (await cleanup.refs()).keys() & request.open:
+    if request.dry_run or any(_may_be_open(each, request) for each in await cleanup.refs()):
         return report
     is_idle = not request.open
     age = _QUIET if is_idle else _STARTING

@@ -7,6 +7,7 @@ from typing import Any
 from starter.sessions.shown_session import ShownSession
 from workflows.domain.ids import ChangesetId, Digest, SessionId, TaskId
 from workflows.domain.pull_request import PullState
+from workflows.domain.session.decision import Decision
 from workflows.domain.session.session_config import Pacing
 from workflows.domain.session.session_values import ChangesetLine, PullLine, SessionPhase, TaskLine
 from workflows.domain.task import TaskState
@@ -61,3 +62,11 @@ def session(**changes: Any) -> ShownSession:
         "live": True,
     }
     return ShownSession.model_validate({**values, **changes})
+
+
+def sent_back(waiting: ShownSession, times: int = 1) -> ShownSession:
+    """The session when its planner has made another plan with the same tasks."""
+    rejection = Decision(
+        what="reject_plan", by="me", source="signal", at=waiting.started_at, count=times
+    )
+    return waiting.model_copy(update={"decisions": (rejection,)})

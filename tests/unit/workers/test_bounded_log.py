@@ -31,6 +31,29 @@ def test_a_full_disk_loses_lines_and_nothing_else() -> None:
     log.close()
 
 
+def test_what_keeps_it_from_beginning_a_new_file_ends_neither_log_nor_program(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.log.1").mkdir()
+    log = BoundedLog(tmp_path / "a.log", max_bytes=10)
+    log.write(b"12345678\n")
+    log.write(b"too much\n")
+    log.write(b"\n")
+    (tmp_path / "a.log.1").rmdir()
+    log.write(b"again\n")
+    log.close()
+    assert (tmp_path / "a.log").read_bytes() == b"again\n"
+
+
+def test_a_new_file_that_could_not_be_made_is_made_later(tmp_path: Path) -> None:
+    log = BoundedLog(tmp_path / "a.log", max_bytes=10)
+    log.write(b"12345678\n")
+    (tmp_path / "a.log").rename(tmp_path / "a.log.1")  # as far as a full disk let it come
+    log.write(b"again\n")
+    log.close()
+    assert (tmp_path / "a.log").read_bytes() == b"again\n"
+
+
 @pytest.mark.parametrize(
     ("written", "last"),
     [

@@ -47,6 +47,11 @@ class TraceReader:
         self._workflows: dict[str, WorkflowSpans] = {}
         self._runs: dict[str, _Run] = {}
 
+    @property
+    def has_read_all(self) -> bool:
+        """Whether all runs had ended before the last look, so that none can begin after it."""
+        return all(run.is_over for run in self._runs.values())
+
     async def look(self) -> Trace:
         """Read what is new, and return the whole trace.
 

@@ -12,7 +12,7 @@ with it all that continues or belongs to it is sent, or nothing is.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Collection, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -96,7 +96,6 @@ class TraceExport:
     async def run(self, stop: asyncio.Event) -> None:
         """Look repeatedly until `stop` is set, then one last time."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _forget(self._folder, time.time() - 2 * _BACK.total_seconds())
         lock = FileLock(self._folder / "lock")
         try:
             while not stop.is_set():
@@ -134,6 +133,8 @@ class TraceExport:
         found = [each.id async for each in self._client.list_workflows(query)]
         sessions = [each.removeprefix("session/") for each in dict.fromkeys(found)]
         self._complete.intersection_update(sessions)
+        self._reading = {name: each for name, each in self._reading.items() if name in sessions}
+        _forget(self._folder, time.time() - 2 * _BACK.total_seconds(), sessions)
         for session in sessions:
             await self._safely(self.send(session))
 
@@ -155,7 +156,7 @@ class TraceExport:
                 return
             sent |= {each.id for each in batch}
             self._note(session, [each.id for each in batch])
-        if all(each.ended is not None for each in trace.spans):
+        if reader.has_read_all and all(each.ended is not None for each in trace.spans):
             self._note(session, [_COMPLETE])
             self._complete.add(session)
             del self._reading[session]
@@ -253,9 +254,12 @@ def _sent(record: Path) -> set[str] | None:
     return None if _COMPLETE in lines else lines
 
 
-def _forget(folder: Path, before: float) -> None:
-    """Remove the records of sessions that are no longer looked at."""
-    for record in folder.glob("*.*"):
+def _forget(folder: Path, before: float, but: Collection[str]) -> None:
+    """Remove the records of sessions that are no longer looked at.
+
+    An open session may wait for days without a span that ends, and keeps its record.
+    """
+    for record in folder.glob("*.sent"):
         with suppress(OSError):
-            if record.stat().st_mtime < before:
+            if record.stem not in but and record.stat().st_mtime < before:
                 record.unlink()

@@ -10,7 +10,7 @@ from starter.decisions.decisions_file import Decisions
 from starter.decisions.unattended import Unattended
 from starter.sessions.shown_session import ShownSession
 from starter.views import session_words
-from tests.unit.starter.shown import changeset, session, task
+from tests.unit.starter.shown import changeset, sent_back, session, task
 from workflows.domain.ids import SessionId
 from workflows.domain.plan import Task
 from workflows.domain.session.notice import Notice, NoticeKind
@@ -127,6 +127,12 @@ async def test_a_third_plan_is_not_sent_back() -> None:
         ("reject_plan", "smaller"),
         ("reject_plan", "smaller"),
     ]
+
+
+async def test_a_plan_that_was_sent_back_is_another_one_even_with_the_same_titles() -> None:
+    file = {"plan": [{"decide": "reject", "reason": "smaller"}]}
+    signals = await told(file, PLAN, PLAN, sent_back(PLAN), sent_back(PLAN))
+    assert [name for name, _ in signals] == ["reject_plan", "reject_plan"]
 
 
 @pytest.mark.parametrize(

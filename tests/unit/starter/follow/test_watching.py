@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 import pytest
 
 from starter.console.exit_codes import ExitCode
+from starter.decisions import decision_checks
 from starter.follow.watching import Watch
 from starter.sessions.shown_session import ProviderWait, ShownSession
 from starter.views import session_words
-from tests.unit.starter.shown import changeset, session, task
+from tests.unit.starter.shown import changeset, sent_back, session, task
 from workflows.domain.session.session_values import SessionPhase
 from workflows.domain.task import TaskState
 
@@ -73,6 +74,23 @@ async def test_with_wait_the_watch_continues_and_prints_each_need_once(
     looks = (STUCK, STUCK, RUNNING, AGAIN, ENDED)
     assert await watched(*looks, patient=True) == (ExitCode.COMPLETE, 0)
     assert capsys.readouterr().out.count("waits for you") == 2
+
+
+async def test_a_plan_that_was_sent_back_is_another_need_even_with_the_same_titles(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    looks = (PLAN, sent_back(PLAN), ENDED)
+    assert await watched(*looks, patient=True) == (ExitCode.COMPLETE, 0)
+    assert capsys.readouterr().out.count("blueflame approve plan") == 2
+
+
+async def test_an_answer_about_a_plan_is_not_sent_once_another_plan_waits(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = decision_checks.plan(PLAN)
+    watch = Watch(Looks([sent_back(PLAN)]), PLAN.session)  # pyright: ignore[reportArgumentType] (a stand-in, which takes no decision)
+    await watch._send(asked, decision_checks.approval(asked, "me"))  # pyright: ignore[reportPrivateUsage] (no terminal asks here)
+    assert session_words.OTHER_PLAN in capsys.readouterr().out
 
 
 async def test_each_change_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:

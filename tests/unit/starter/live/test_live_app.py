@@ -12,7 +12,7 @@ from starter.live.row_list import RowList
 from starter.sessions.shown_session import ShownSession
 from tests.unit.policy.examples import a_plan, a_task
 from tests.unit.starter.live.stand_in import StandIn
-from tests.unit.starter.shown import HOSTILE, changeset, pull, session, task
+from tests.unit.starter.shown import HOSTILE, changeset, pull, sent_back, session, task
 from tests.waiting import until
 from workflows.domain.session.decision import Decision
 from workflows.domain.session.question import Question
@@ -285,6 +285,26 @@ async def test_the_plan_can_be_read_before_it_is_approved() -> None:
         await sees(app, pilot, "writes ")
         await pilot.press("q", "a")
         await sees(app, pilot, "Approve the plan?")
+
+
+async def test_an_answer_about_a_plan_is_not_sent_once_another_plan_waits() -> None:
+    waiting = session(phase=SessionPhase.AWAITING_PLAN, tasks=(task("a"),))
+    source = StandIn(waiting, Known(a_plan(a_task("a"))))
+    app = app_of(source)
+    async with app.run_test(size=SMALL) as pilot:
+        await sees(app, pilot, "plan: 1 task")
+        await pilot.press("a")
+        await sees(app, pilot, "Approve the plan?")
+        source.now = sent_back(waiting)
+        looks = source.looks
+
+        async def has_looked() -> bool:
+            return source.looks > looks + 1
+
+        await until(has_looked, "a look at the other plan")
+        await pilot.press("y")
+        await sees(app, pilot, "That plan no longer waits")
+    assert source.sent == []
 
 
 async def test_the_chosen_task_stays_chosen_when_it_moves() -> None:

@@ -226,6 +226,17 @@ async def test_a_clean_up_never_grows_a_repository(
     await home.host.create_worktree(f"{NEW}.dev.u.1", home.base)
 
 
+async def test_objects_stay_where_a_session_has_begun_since_the_open_ones_were_listed(
+    home: Home,
+) -> None:
+    settings = await left_behind(home, OLD, of_age(0))
+    await packed(home)
+    found = home.of_host("cat-file", "--batch-all-objects", "--batch-check")
+    report = await clean(settings, request())
+    assert report.sessions == (OLD,)
+    assert home.of_host("cat-file", "--batch-all-objects", "--batch-check") == found
+
+
 async def test_after_the_last_session_nothing_of_it_is_left(home: Home) -> None:
     """Locks, states and empty folders grew with every session."""
     home.make({"a.txt": "a\n"})
