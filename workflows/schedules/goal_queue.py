@@ -125,11 +125,12 @@ class GoalQueue:
             return
         self._begun += 1
         self._state = queue_rules.begun(self._state, entry, request.session)
+        outcome = lost = ""
         try:
             outcome = await turn  # Updates change the state during the wait
         except ChildWorkflowError as error:
-            outcome = f"or is out of sight: {error.cause or error}"
-        self._state = queue_rules.ended(self._state, outcome, workflow.now())
+            lost = str(error.cause or error)
+        self._state = queue_rules.ended(self._state, outcome, workflow.now(), lost)
 
     async def _wait(self, reason: str) -> None:
         self._state = queue_rules.held(self._state, reason)

@@ -78,13 +78,14 @@ def begun(state: QueueState, entry: QueuedGoal, session: SessionId) -> QueueStat
     return state.evolve(waiting=waiting, current=entry, session=session, reason="")
 
 
-def ended(state: QueueState, outcome: str, now: datetime) -> QueueState:
+def ended(state: QueueState, outcome: str, now: datetime, lost: str = "") -> QueueState:
     """Return the state after the session of the current entry has ended.
 
     Args:
         state: with a current entry.
         outcome: of the session: `complete` is done, all else is set aside.
         now: by the workflow's clock.
+        lost: why the outcome is not known; empty: it is.
     """
     entry = state.current
     if entry is None:
@@ -92,7 +93,10 @@ def ended(state: QueueState, outcome: str, now: datetime) -> QueueState:
     idle = state.evolve(current=None, session=None)
     if outcome == "complete":
         return idle.evolve(done=(*state.done, entry.key)[-MOST_DONE:])
-    return set_aside(idle, entry, f"its session ended as {outcome}", now, state.session)
+    reason = f"its session ended as {outcome}"
+    if lost:
+        reason = f"its session ended, or is out of sight: {lost}"
+    return set_aside(idle, entry, reason, now, state.session)
 
 
 def set_aside(

@@ -30,6 +30,12 @@ def failed() -> QueueState:
     return queue_rules.ended(queue_rules.begun(waiting(A), A, SESSION), "stopped", NOW)
 
 
+def test_a_session_that_is_out_of_sight_is_set_aside_with_the_reason() -> None:
+    begun = queue_rules.begun(waiting(A), A, SESSION)
+    (aside,) = queue_rules.ended(begun, "", NOW, "Terminated").failed
+    assert aside.reason == "its session ended, or is out of sight: Terminated"
+
+
 @pytest.mark.parametrize(
     "state",
     [
