@@ -4,7 +4,7 @@ Workers of role `land` read that section themselves, so that addresses with pass
 history and in no variable. All else of the file is read in `starter.configuration`.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Final
 
@@ -32,9 +32,33 @@ def user_file() -> Path | None:
         return None
 
 
+class _LocalZone(tzinfo):
+    """The time zone of this machine, with the offset of each moment.
+
+    `datetime.astimezone` alone gives today's offset, which is wrong on the next day if the clocks
+    change in between.
+    """
+
+    def utcoffset(self, at: datetime | None) -> timedelta | None:
+        """See the base class."""
+        return None if at is None else at.replace(tzinfo=None).astimezone().utcoffset()
+
+    def dst(self, at: datetime | None) -> timedelta | None:
+        """See the base class: it is not told."""
+        del at
+        return None
+
+    def tzname(self, at: datetime | None) -> str | None:
+        """See the base class."""
+        return None if at is None else at.replace(tzinfo=None).astimezone().tzname()
+
+
+_LOCAL: Final = _LocalZone()
+
+
 def local_now() -> datetime:
     """Return now, in the time zone of this machine; quiet hours are meant in it."""
-    return datetime.now().astimezone()
+    return datetime.now().replace(tzinfo=_LOCAL)  # noqa: DTZ005 (it knows which of a repeated hour)
 
 
 def read_notifications() -> NotificationSettings:

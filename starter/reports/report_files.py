@@ -1,6 +1,8 @@
 """Where reports are written: by default `<data>/reports/<session>.html`, readable by its owner."""
 
 import asyncio
+import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -39,6 +41,7 @@ async def write_report(
     """
     from starter.reports.page import render
 
+    began = time.time()
     facts = await with_diffs(await gather(sessions, session), settings)
     text = render(facts, program())
     if path is None:
@@ -46,6 +49,10 @@ async def write_report(
         for folder in (settings.data_dir, path.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     replace_text(path, text)
+    if facts.ended_at is None:
+        # By its time a worker tells whether a report is from after the session's end, and this one
+        # is not, even if the session has ended while it was made.
+        os.utime(path, (began, began))
     return path
 
 

@@ -11,7 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from pydantic import BaseModel
-from temporalio.client import Client, WorkflowExecution
+from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus
+from temporalio.service import RPCError, RPCStatusCode
 
 from starter.machine.cleaning.ended_histories import delete_earlier_runs, delete_histories
 from starter.machine.cleaning.merged_work import unproven
@@ -160,7 +161,7 @@ async def _found(client: Client, wish: _Wish) -> _Found:
     if wish.only_merged:
         # No person looks at it: a list that lags behind must not end the ledger of an open session.
         return _Found(running, ended)
-    left = left_behind(running)
+    left = await really_left(client, left_behind(running))
     for each in left:
         if not wish.dry_run:
             await client.get_workflow_handle(each).signal("finish")
@@ -232,6 +233,26 @@ def left_behind(running: "Sequence[Running]") -> frozenset[str]:
     return frozenset(
         each.id for each in running if each.id in beside and _session(each) not in others
     )
+
+
+async def really_left(client: Client, left: "Collection[str]") -> frozenset[str]:
+    """Return those whose session the server calls ended.
+
+    Its list may lack an open one, for example one that is just continuing as new, and without its
+    ledger that could pay for no further call.
+    """
+    found: set[str] = set()
+    for each in left:
+        session = client.get_workflow_handle("/".join(each.split("/")[:2]))
+        try:
+            is_open = (await session.describe()).status is WorkflowExecutionStatus.RUNNING
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise
+            is_open = False
+        if not is_open:
+            found.add(each)
+    return frozenset(found)
 
 
 def reporting(running: "Sequence[Running]", ended: "Collection[str]") -> frozenset[str]:

@@ -1,11 +1,15 @@
 """The section `notifications` of the person's own file, as workers read it."""
 
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from activities.ports.land.notification_port import NotificationSettings, NotificationSettingsError
-from workers.own_file import read_notifications
+from workers.own_file import local_now, read_notifications
+from workflows.policy.notifications.quiet_hours import parse_quiet_hours, quiet_until
 
 
 @pytest.fixture
@@ -59,3 +63,34 @@ def test_a_wrong_section_is_refused_with_its_place_and_without_an_address(
     assert said in str(raised.value)
     assert "`blueflame notify --test`" in str(raised.value)
     assert "hunter2" not in str(raised.value)
+
+
+@pytest.fixture
+def central_europe(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("central_europe")
+@pytest.mark.parametrize(
+    ("month", "day", "until"),
+    [
+        (3, 28, datetime(2026, 3, 29, 5, tzinfo=UTC)),
+        (10, 24, datetime(2026, 10, 25, 6, tzinfo=UTC)),
+        (11, 1, datetime(2026, 11, 2, 6, tzinfo=UTC)),
+    ],
+    ids=["to summer time", "from summer time", "any night"],
+)
+def test_quiet_hours_end_by_the_clock_of_that_day(month: int, day: int, until: datetime) -> None:
+    evening = local_now().replace(2026, month, day, 23, 0, 0, 0, fold=0)
+    assert quiet_until(evening, parse_quiet_hours("22:00-07:00")) == until
+
+
+@pytest.mark.usefixtures("central_europe")
+def test_now_is_this_moment() -> None:
+    before, now, after = datetime.now(UTC), local_now(), datetime.now(UTC)
+    assert before <= now <= after
+    assert before.timestamp() <= now.timestamp() <= after.timestamp()

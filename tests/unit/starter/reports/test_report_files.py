@@ -1,6 +1,7 @@
 """Writing reports: whole files of their owner; what prevents one is said, and ends nothing."""
 
 import stat
+import time
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ from tests.report_reader import read_page
 from tests.unit.starter.reports.sessions import session
 from workers.settings import Settings
 from workers.telemetry.session_record import ItemSeen
+from workers.telemetry.traces.span_values import Trace
 from workflows.domain.ids import SessionId
 from workflows.domain.session.wave_values import Validated
 
@@ -51,6 +53,30 @@ async def test_a_report_is_written_into_the_data_directory_for_its_owner_alone(
     assert page.figure("outcome") == "complete"
     assert "its diff is not in the store" not in page.text
     assert "the session kept no diff of it" in page.text
+
+
+class Ending(Told):
+    """A session that ends while it is read."""
+
+    def __init__(self) -> None:
+        facts = session(2)
+        first, *others = facts.trace.spans
+        spans = (first.evolve(ended=None, outcome="running"), *others)
+        trace = Trace(trace_id=facts.trace.trace_id, session=facts.trace.session, spans=spans)
+        super().__init__(Facts(facts.view, trace, facts.record, facts.at))
+        self.ended_at = 0.0
+
+    async def view(self, _session: str) -> Any:
+        self.ended_at = time.time()
+        return await super().view(_session)
+
+
+async def test_a_report_from_before_the_end_is_not_taken_for_one_from_after_it(
+    tmp_path: Path,
+) -> None:
+    ending = Ending()
+    path = await write_report(cast("Sessions", ending), SESSION, Settings(data_dir=tmp_path))
+    assert path.stat().st_mtime < ending.ended_at
 
 
 async def test_a_person_may_name_another_file(tmp_path: Path) -> None:
