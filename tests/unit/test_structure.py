@@ -221,6 +221,7 @@ def test_the_details_stand_beneath_their_figure():
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_the_last_line_is_all_figures_in_their_order():
     ran = subprocess.run(
         [sys.executable, "-m", "benchmarks.structure", "--details"],
