@@ -22,6 +22,7 @@ from benchmarks import processor
 from benchmarks.stage import (
     approving_scene,
     concurrency,
+    events_of,
     make_repository,
     stage,
     start_session,
@@ -140,12 +141,10 @@ def _host() -> float:
 async def _course(client: Client, session: str) -> tuple[int, float]:
     """Return a session's events in all its runs, and its longest time without a new wave."""
     events, starts = 0, list[float]()
-    async for run in client.list_workflows(f'WorkflowId="{session}"'):
-        handle = client.get_workflow_handle(session, run_id=run.run_id)
-        async for event in handle.fetch_history_events():
-            events += 1
-            if event.HasField("start_child_workflow_execution_initiated_event_attributes"):
-                starts.append(event.event_time.ToDatetime().timestamp())
+    async for event in events_of(client, session):
+        events += 1
+        if event.HasField("start_child_workflow_execution_initiated_event_attributes"):
+            starts.append(event.event_time.ToDatetime().timestamp())
     # The first is the ledger, before the repository is read.
     gaps = [later - before for before, later in pairwise(sorted(starts)[1:])]
     return events, max(gaps, default=0.0)

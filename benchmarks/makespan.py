@@ -29,13 +29,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from temporalio.client import Client, WorkflowHandle
+from temporalio.client import Client
 
 from benchmarks import processor
 from benchmarks.bound import Length, list_schedule
 from benchmarks.stage import (
     approving_scene,
     concurrency,
+    events_of,
     make_repository,
     report,
     stage,
@@ -44,7 +45,6 @@ from benchmarks.stage import (
 )
 from workflows.domain.plan import Plan
 from workflows.domain.session.session_config import Approvals, Pacing
-from workflows.domain.session.session_values import SessionResult
 
 SLOTS = 4
 LATENCY_S = 0.2
@@ -148,7 +148,7 @@ class Bench:
         used = processor.below(os.getpid()) - before
         if result.outcome != "complete":
             raise SystemExit(f"the session ended {result.outcome}: {result.reason}")
-        return await _ran(handle, used)
+        return await _ran(self._client, handle.id, used)
 
     async def alone(self, jobs: Sequence[Job]) -> dict[int, list[Ran]]:
         """Run each job in its own session; return the lengths by number of turns."""
@@ -161,12 +161,12 @@ class Bench:
         return found
 
 
-async def _ran(handle: WorkflowHandle[Any, SessionResult], used: float) -> Ran:
+async def _ran(client: Client, session: str, used: float) -> Ran:
     """Read a session's history: when each wave began and ended."""
     begun: dict[str, float] = {}
     ended: dict[str, float] = {}
     events = 0
-    async for event in handle.fetch_history_events():
+    async for event in events_of(client, session):
         events += 1
         at = event.event_time.ToDatetime().timestamp()
         started = event.start_child_workflow_execution_initiated_event_attributes.workflow_id

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowHandle
 
 from workers.roles import Role
@@ -127,6 +128,19 @@ async def start_session(
         task_timeout=TASK_TIMEOUT,
         result_type=SessionResult,
     )
+
+
+async def events_of(client: Client, workflow: str) -> AsyncGenerator[HistoryEvent]:
+    """Yield the events of a workflow's runs, also of those that continued as new; runs unordered.
+
+    Args:
+        client: of the stage.
+        workflow: its id.
+    """
+    async for run in client.list_workflows(f'WorkflowId="{workflow}"'):
+        handle = client.get_workflow_handle(workflow, run_id=run.run_id)
+        async for event in handle.fetch_history_events():
+            yield event
 
 
 async def until_planned(handle: WorkflowHandle[Any, SessionResult]) -> None:

@@ -43,6 +43,7 @@ from workflows.domain.session.session_state import SessionPhase, SessionState
 from workflows.domain.task import TaskState
 from workflows.policy.decision import decisions
 from workflows.policy.plan.plan_check import plan_faults, read_plan
+from workflows.policy.session.scheduling import MERGED_TOGETHER
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -354,6 +355,10 @@ def test_the_picture_of_a_task_uses_its_states():
     moves = re.findall(r"^ {4}(\w+) --> (\w+)", picture, re.MULTILINE)
     assert {state for move in moves for state in move} <= set(TaskState)
     assert len(moves) > 10
+
+
+def test_a_merge_wave_takes_as_many_changesets_as_is_said():
+    assert f"It takes up to {MERGED_TOGETHER} approved changesets." in read(DOCS / "concepts.md")
 
 
 # --- playbooks ----------------------------------------------------------------------------------

@@ -2,13 +2,16 @@
 
 | pacing | develop                               | validate            | merge                     |
 |--------|---------------------------------------|---------------------|---------------------------|
-| wave   | all ready tasks, when no stage runs   | all developed, when | all approved changesets,  |
-|        | and no approved changeset waits       | no development runs | when the merge slot frees |
+| wave   | all ready tasks, when no stage runs   | all developed, when | approved changesets, when |
+|        | and no approved changeset waits       | no development runs | the merge slot frees      |
 | flow   | each ready task, as slots free        | each developed task | the same                  |
+
+A merge wave takes at most `MERGED_TOGETHER` changesets; the rest wait for the next one.
 """
 
 from datetime import datetime
-from typing import Literal
+from itertools import islice
+from typing import Final, Literal
 
 from pydantic import BaseModel
 
@@ -39,6 +42,8 @@ from workflows.policy.session.readiness import (
 from workflows.policy.session.task_states import FINAL, move
 from workflows.policy.session.wave_outcomes import put, put_changeset
 
+MERGED_TOGETHER: Final = 30
+"""Merged work is delivered when its wave ends, and a wave's history grows with its changesets."""
 _NAMED = 10
 _RULE = "rule auto_if_green"
 _TO_MERGE = frozenset({ChangesetState.APPROVED, ChangesetState.QUEUED})
@@ -192,17 +197,18 @@ def _is_busy(state: SessionState, config: SessionConfig, running: Running) -> bo
 
 
 def _mergeable(state: SessionState) -> tuple[ChangesetId, ...]:
-    """Return the approved changesets whose work is based only on merged work.
+    """Return the first approved changesets whose work is based only on merged work.
 
     A commit brings its ancestors along: if merged before its dependencies, it would carry their
     work into the branch without their approval.
     """
-    return tuple(
+    mergeable = (
         each.id
         for each in state.changesets
         if each.state in _TO_MERGE
         and all(_may_precede(state, each, needed) for needed in _needs(state, each))
     )
+    return tuple(islice(mergeable, MERGED_TOGETHER))
 
 
 def _needs(state: SessionState, changeset: Changeset) -> list[TaskId]:
