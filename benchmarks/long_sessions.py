@@ -62,7 +62,7 @@ def names(tasks: int) -> list[str]:
 
 def plan(tasks: Sequence[str]) -> Plan:
     """Return a plan of tasks without dependencies, whose claims do not overlap."""
-    common = {"kind": "code", "acceptance_criteria": ["file 0 is there"]}
+    common = {"kind": "code", "acceptance_criteria": ["it has a file"]}
     return Plan.model_validate(
         {
             "tasks": [
@@ -91,7 +91,11 @@ def playbook(tasks: int, turns: int = 2, *, has_long: bool = False) -> dict[str,
         }
         for task in names(tasks)
     ]
-    return {"schema": 1, "name": "long", "scenes": [*scenes, approving_scene()]}
+    quote = "two" if turns > 1 and (turns - 1) % 4 == 0 else "one"
+    scenes += [
+        approving_scene(task, path=f"work/{task}/file", quote=quote) for task in names(tasks)
+    ]
+    return {"schema": 1, "name": "long", "scenes": scenes}
 
 
 def _turns(folder: str, count: int) -> list[dict[str, Any]]:

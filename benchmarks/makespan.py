@@ -100,7 +100,7 @@ def plan(jobs: Sequence[Job]) -> Plan:
                     "id": job.id,
                     "kind": "code",
                     "title": f"Write {job.id}",
-                    "acceptance_criteria": ["file 0 is there"],
+                    "acceptance_criteria": ["it has a log"],
                     "claims": [f"work/{job.id}/**"],
                     "depends_on": list(job.needs),
                 }
@@ -113,8 +113,8 @@ def plan(jobs: Sequence[Job]) -> Plan:
 def playbook(jobs: Sequence[Job]) -> dict[str, Any]:
     """Return the playbook for all jobs."""
     scenes = [{"role": "developer", "task": job.id, "turns": _turns(job)} for job in jobs]
-    facts = {"schema": 1, "name": "makespan", "latency_s": LATENCY_S}
-    return {**facts, "scenes": [*scenes, approving_scene()]}
+    scenes += [approving_scene(job.id, path=f"work/{job.id}/log", quote="0") for job in jobs]
+    return {"schema": 1, "name": "makespan", "latency_s": LATENCY_S, "scenes": scenes}
 
 
 def _turns(job: Job) -> list[dict[str, Any]]:

@@ -157,18 +157,23 @@ def concurrency(develop: int, validation: int) -> Concurrency:
     return Concurrency.model_validate({"develop": develop, "validate": validation})
 
 
-def approving_scene() -> dict[str, Any]:
-    """Return a reviewer that approves any task of the benchmarks, with valid evidence."""
-    evidence = {
-        "criterion": "1",
+def approving_scene(task: str | None = None, **cited: str) -> dict[str, Any]:
+    """Return a reviewer that approves, with valid evidence for its only criterion.
+
+    Args:
+        task: the only one that it reviews; None: any task.
+        cited: `path` and `quote` of the first line of a file that the task wrote. Without them the
+            evidence is a line of the base, for which Blue Flame asks for a second review.
+    """
+    unchanged = {
         "path": "src/d0/f0.txt",
-        "line_start": 1,
-        "line_end": 1,
         "quote": "file 0",
         "unchanged_because": "the criterion asks for a file of the base",
     }
+    evidence = {"criterion": "1", "line_start": 1, "line_end": 1, **(cited or unchanged)}
     verdict = {"approve": True, "summary": "good", "evidence": [evidence]}
-    return {"role": "reviewer", "turns": [{"calls": [{"submit_verdict": verdict}]}]}
+    turns = [{"calls": [{"submit_verdict": verdict}]}]
+    return {"role": "reviewer", "turns": turns, **({"task": task} if task else {})}
 
 
 def report(figures: Mapping[str, object], notes: Sequence[str] = ()) -> None:
