@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.stage import report
 from tests.crash import kills, play
 from tests.crash.stage import stage
-from workflows.domain.session.session_config import Pacing
+from workflows.domain.session.session_modes import Pacing
 
 _MOST_PER_SESSION = 20
 

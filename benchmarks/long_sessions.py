@@ -29,8 +29,9 @@ from benchmarks.stage import (
     until_planned,
 )
 from workflows.domain.plan import Plan
-from workflows.domain.session.session_config import Approvals, Pacing
-from workflows.domain.session.session_values import SessionResult
+from workflows.domain.session.query_answers import SessionResult
+from workflows.domain.session.session_config import Approvals
+from workflows.domain.session.session_modes import Pacing
 
 LONG: Final = "t0"
 """The task that takes `LONG_SECONDS`, where a playbook has one."""

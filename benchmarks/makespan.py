@@ -44,7 +44,8 @@ from benchmarks.stage import (
     until_planned,
 )
 from workflows.domain.plan import Plan
-from workflows.domain.session.session_config import Approvals, Pacing
+from workflows.domain.session.session_config import Approvals
+from workflows.domain.session.session_modes import Pacing
 
 SLOTS = 4
 LATENCY_S = 0.2

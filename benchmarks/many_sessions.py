@@ -60,7 +60,7 @@ from workers.temporal.connection import connect
 from workflows.domain.ids import Commit, SessionId
 from workflows.domain.plan import Plan, Task
 from workflows.domain.session.session_config import Approvals, SessionConfig
-from workflows.domain.session.session_values import SessionRequest
+from workflows.domain.session.session_start import SessionRequest
 
 AT_ONCE: Final = 3
 _STOPPED_EACH: Final = 20

@@ -26,9 +26,10 @@ from workers.temporal.connection import connect
 from workflows import queues
 from workflows.domain.ids import SessionId
 from workflows.domain.plan import Plan
+from workflows.domain.session.query_answers import SessionResult
 from workflows.domain.session.session_config import Approvals, Concurrency, Routes, SessionConfig
-from workflows.domain.session.session_state import SessionPhase
-from workflows.domain.session.session_values import TASK_TIMEOUT, SessionRequest, SessionResult
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_start import SessionRequest
 
 ROUTES = Routes(
     planner=("scripted/alpha",), developer=("scripted/alpha",), reviewer=("scripted/beta",)
@@ -125,7 +126,7 @@ async def start_session(
         request,
         id=f"session/{name}",
         task_queue=queues.WORKFLOWS,
-        task_timeout=TASK_TIMEOUT,
+        task_timeout=request.task_timeout,
         result_type=SessionResult,
     )
 

@@ -5,9 +5,14 @@ this module imports no other module of Blue Flame before it is sure that the rig
 """
 
 import contextlib
+import gc
 import os
 import sys
 from pathlib import Path
+from typing import Final
+
+_OBJECTS_UNTIL_COLLECTION: Final = 100_000
+"""What imports make stays, so looking for garbage among it costs a tenth of a short command."""
 
 
 def main() -> None:
@@ -18,6 +23,7 @@ def main() -> None:
     """
     _open_streams()
     _become_safe()
+    gc.set_threshold(_OBJECTS_UNTIL_COLLECTION)
     try:
         from starter.cli import app
         from starter.console.terminal import make_streams_forgiving

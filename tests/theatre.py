@@ -44,8 +44,9 @@ from workflows.domain.agent.model_values import Role
 from workflows.domain.budget import Caps, LedgerRequest
 from workflows.domain.ids import AgentId, SessionId
 from workflows.domain.plan import Plan
+from workflows.domain.session.query_answers import SessionResult, SessionView
 from workflows.domain.session.session_config import Approvals, Routes, SessionConfig
-from workflows.domain.session.session_values import SessionRequest, SessionResult, SessionView
+from workflows.domain.session.session_start import SessionRequest
 from workflows.domain.task import TaskRecord
 
 ROUTES = Routes(

@@ -19,14 +19,15 @@ from workflows.delivery.pull_request_course import PullRequestCourse
 from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.budget import CapChanged
 from workflows.domain.plan import Plan
-from workflows.domain.session.session_state import SessionChanges, SessionPhase, SessionState
-from workflows.domain.session.session_values import (
+from workflows.domain.session.query_answers import (
     SessionOutcome,
-    SessionRequest,
     SessionResult,
     SessionView,
     TaskCosts,
 )
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_start import SessionRequest
+from workflows.domain.session.session_state import SessionChanges, SessionState
 from workflows.domain.task import TaskRecord
 from workflows.notifications.session_news import SessionNews
 from workflows.policy.decision import decisions, plan_edits

@@ -53,7 +53,8 @@ from workflows.domain.agent.agent_settings import LimitSettings, RoleSettings
 from workflows.domain.agent.model_values import GivenFacts
 from workflows.domain.agent.tool_policy import RuleName, ToolName
 from workflows.domain.plan import TaskKind
-from workflows.domain.session.session_config import Approvals, ModelName, Pacing, Trailer
+from workflows.domain.session.session_config import Approvals, ModelName, Trailer
+from workflows.domain.session.session_modes import Pacing
 from workflows.policy.money.grants import MAX_USD
 
 VERSION = 1

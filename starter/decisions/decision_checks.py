@@ -15,13 +15,13 @@ from starter.sessions.shown_session import ShownSession
 from starter.views import session_words
 from workflows.domain.ids import ChangesetId
 from workflows.domain.line_comment import LineComment
-from workflows.domain.session.session_values import (
+from workflows.domain.session.decision_inputs import (
     ApproveChangeset,
     ApprovePlan,
     RejectChangeset,
     RejectPlan,
-    SessionPhase,
 )
+from workflows.domain.session.session_modes import SessionPhase
 
 PLAN = "plan"
 

@@ -20,14 +20,9 @@ from starter.decisions.decisions_file import (
 from starter.sessions.open_questions import plan_question
 from starter.sessions.shown_session import ShownSession
 from starter.views import session_words, work_words
+from workflows.domain.session.decision_inputs import AnswerQuestion, Nothing, RetryTask, SkipTask
 from workflows.domain.session.question import Question
-from workflows.domain.session.session_values import (
-    AnswerQuestion,
-    Nothing,
-    RetryTask,
-    SessionPhase,
-    SkipTask,
-)
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.task import TaskState
 from workflows.policy.money.amounts_in_words import money
 

@@ -16,7 +16,8 @@ from starter.decisions import decision_checks
 from starter.demo import wording
 from starter.views import session_words
 from workflows.domain.ids import SessionId, TaskId
-from workflows.domain.session.session_values import SessionPhase, TaskLine
+from workflows.domain.session.query_answers import TaskLine
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.task import TaskState
 
 if TYPE_CHECKING:

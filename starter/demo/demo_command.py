@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starter.demo.stage import Stage
     from workers.server.supervisor import Supervisor
     from workers.settings import Settings
-    from workflows.domain.session.session_values import SessionRequest
+    from workflows.domain.session.session_start import SessionRequest
 
 _WORKERS_SECONDS = 180
 
@@ -123,8 +123,9 @@ def request_of(
     """Return what starts the session of the demo."""
     from starter.configuration.model_routes import PLAYBOOK_ROUTES
     from starter.sessions.short_ids import make_id
-    from workflows.domain.session.session_config import Pacing, SessionConfig
-    from workflows.domain.session.session_values import SessionRequest
+    from workflows.domain.session.session_config import SessionConfig
+    from workflows.domain.session.session_modes import Pacing
+    from workflows.domain.session.session_start import SessionRequest
 
     config = SessionConfig(routes=PLAYBOOK_ROUTES, pacing=Pacing(pacing), sandbox=settings.sandbox)
     return SessionRequest(

@@ -16,7 +16,7 @@ from starter.views.safety_labels import NO_SANDBOX
 from starter.views.session_words import names_more
 from workflows.domain.plan import Task
 from workflows.domain.session.notice import Notice
-from workflows.domain.session.session_values import ChangesetLine
+from workflows.domain.session.query_answers import ChangesetLine
 from workflows.domain.session.wave_values import Refused
 from workflows.policy.money.amounts_in_words import money
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starter.sessions.shown_session import ShownSession
     from workers.settings import Settings
     from workflows.domain.ids import SessionId
-    from workflows.domain.session.session_values import ChangesetLine
+    from workflows.domain.session.query_answers import ChangesetLine
 
 _NAMED: Final = 10
 _WIDTH: Final = 160

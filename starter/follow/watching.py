@@ -24,7 +24,8 @@ from starter.sessions.open_questions import Ask, PlanAsk, plan_question
 from starter.sessions.shown_session import ProviderWait, ShownSession
 from starter.views import live_picture, plan_words, safety_labels, session_words, work_words
 from workflows.domain.ids import SessionId
-from workflows.domain.session.session_values import ChangesetLine, SessionPhase
+from workflows.domain.session.query_answers import ChangesetLine
+from workflows.domain.session.session_modes import SessionPhase
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -11,7 +11,7 @@ from starter.decisions import decision_checks
 from starter.input import plan_files
 from starter.sessions.sent_decisions import decider, send
 from starter.views import plan_words, safety_labels, session_words
-from workflows.domain.session.session_values import EditPlan, ReplacePlan
+from workflows.domain.session.decision_inputs import EditPlan, ReplacePlan
 from workflows.policy.decision.plan_edits import plan_digest
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starter.machine.repository_look import Repository
     from workers.settings import Settings
     from workflows.domain.plan import Plan
-    from workflows.domain.session.session_values import SessionRequest
+    from workflows.domain.session.session_start import SessionRequest
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ async def make_request(
     from starter.machine.own_settings import read_settings
     from starter.sessions.sent_decisions import decider
     from starter.sessions.short_ids import make_id
-    from workflows.domain.session.session_values import SessionRequest
+    from workflows.domain.session.session_start import SessionRequest
 
     read = await _read_goal_and_plan(options)
     if options.playbook is not None:

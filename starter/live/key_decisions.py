@@ -20,17 +20,17 @@ from starter.sessions.open_questions import Ask, ChangesetAsk, PlanAsk
 from starter.sessions.shown_session import ShownSession
 from starter.views import session_words
 from workflows.domain.line_comment import LineComment
-from workflows.domain.session.session_values import (
+from workflows.domain.session.decision_inputs import (
     AnswerQuestion,
-    ChangesetLine,
     Nothing,
     RetryTask,
     RevertTask,
     RewindTask,
-    SessionPhase,
     SkipTask,
     SteerTask,
 )
+from workflows.domain.session.query_answers import ChangesetLine
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.policy.money.amounts_in_words import counted
 
 Act = Literal["approve", "reject", "answer", "skip", "retry", "rewind", "revert", "steer", "pause"]

@@ -36,7 +36,7 @@ from starter.sessions.shown_session import ShownSession
 from starter.sessions.turn_history import Happening
 from starter.views import plan_words, session_words, turn_words
 from workflows.domain.line_comment import LineComment
-from workflows.domain.session.session_values import SessionPhase
+from workflows.domain.session.session_modes import SessionPhase
 
 _LOOK_SECONDS: Final = 0.5
 _KNOWN_SECONDS: Final = 2.0

@@ -17,7 +17,8 @@ from starter.views import decision_words, safety_labels, session_words, work_wor
 from workflows.domain.agent.agent_settings import AgentSettings, LimitSettings
 from workflows.domain.agent.model_values import Role
 from workflows.domain.plan import Plan, TaskKind
-from workflows.domain.session.session_values import ChangesetLine, SessionPhase, TaskLine
+from workflows.domain.session.query_answers import ChangesetLine, TaskLine
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.task import TaskState
 from workflows.policy.money.amounts_in_words import counted, money
 

@@ -15,7 +15,7 @@ from starter.sessions.shown_session import ProviderWait, ShownSession
 from starter.sessions.turn_history import Happening
 from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.plan import Plan
-from workflows.domain.session.session_values import ChangesetLine
+from workflows.domain.session.query_answers import ChangesetLine
 
 if TYPE_CHECKING:
     from starter.sessions.session_client import Sessions

@@ -11,7 +11,7 @@ from starter.live.rows import Row, aligned
 from starter.views import session_words
 from workflows.domain.ids import TaskId
 from workflows.domain.plan import Plan
-from workflows.domain.session.session_values import TaskLine
+from workflows.domain.session.query_answers import TaskLine
 from workflows.policy.plan.dependency_graph import dependency_order
 
 _NAMES: Final = 60

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from workers.server.supervisor import Supervisor, SupervisorState
     from workers.settings import Settings
     from workflows.domain.environment import ProjectEnvironment
-    from workflows.domain.session.session_values import SessionRequest
+    from workflows.domain.session.session_start import SessionRequest
 
 _START: Final = timedelta(minutes=4)
 """Long enough for a busy machine; failures are reported at once."""

@@ -18,8 +18,8 @@ from starter.reports.report_facts import Facts
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.session.decision import Decision
 from workflows.domain.session.notice import NoticeKind
-from workflows.domain.session.session_state import SessionPhase
-from workflows.domain.session.session_values import ChangesetLine
+from workflows.domain.session.query_answers import ChangesetLine
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.session.wave_values import Validated
 
 _ON_PLAN: Final = {"approve_plan", "reject_plan", "replace_plan", "edit_plan"}

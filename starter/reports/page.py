@@ -27,7 +27,7 @@ from workers.telemetry.session_record import AgentSeen
 from workflows.domain.agent.model_values import Role
 from workflows.domain.ids import TaskId
 from workflows.domain.plan import Task
-from workflows.domain.session.session_values import ChangesetLine, TaskLine
+from workflows.domain.session.query_answers import ChangesetLine, TaskLine
 from workflows.domain.verdict import Evidence, EvidencePlace
 from workflows.policy.money.amounts_in_words import money
 from workflows.policy.review.verdict_rules import read_submission

@@ -2,13 +2,13 @@
 
 from starter.sessions.shown_session import ShownSession
 from workflows.domain.changeset import ChangesetState
-from workflows.domain.session.session_values import (
+from workflows.domain.session.query_answers import (
     ChangesetLine,
-    SessionPhase,
     SessionResult,
     SessionView,
     TaskLine,
 )
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.task import TaskState
 from workflows.policy.session import changeset_states, task_states
 

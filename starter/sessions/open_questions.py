@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 
 from workflows.domain.ids import ChangesetId, Digest
-from workflows.domain.session.session_values import SessionPhase, SessionView
+from workflows.domain.session.query_answers import SessionView
+from workflows.domain.session.session_modes import SessionPhase
 
 _SENT_BACK = "reject_plan"
 

@@ -13,7 +13,6 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
 from starter.sessions.shown_session import ProviderWait
-from workflows.contracts.model_contracts import CALL_MODEL
 from workflows.domain.ids import SessionId
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ async def provider_waits(client: Client, session: SessionId) -> tuple[ProviderWa
 
 
 async def _of_agent(client: Client, workflow: str) -> list[ProviderWait]:
+    from workflows.contracts.model_contracts import CALL_MODEL  # takes long; mostly no agent runs
+
     description = await client.get_workflow_handle(workflow).describe()
     return [
         await _read(client, workflow, pending)

@@ -17,7 +17,7 @@ from temporalio.service import RPCError
 from starter.sessions.turn_history import task_of
 from workflows.domain.agent.agent_values import AgentState
 from workflows.domain.ids import SessionId, TaskId
-from workflows.domain.session.session_values import TaskCosts
+from workflows.domain.session.query_answers import TaskCosts
 
 _QUERY: Final = timedelta(seconds=4)
 

@@ -35,25 +35,20 @@ from starter.sessions.worker_presence import serves, why_unanswered
 from workers.temporal.temporal_errors import PayloadUnreadableError
 from workers.versions.deployment import build_of_listed, builds_at_work
 from workflows import queues
-from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.ids import SessionId
 from workflows.domain.plan import Plan
 from workflows.domain.session.decision import DecisionOutcome
-from workflows.domain.session.session_config import Pacing
-from workflows.domain.session.session_values import (
-    TASK_TIMEOUT,
-    SessionPhase,
-    SessionRequest,
-    SessionResult,
-    SessionView,
-)
+from workflows.domain.session.query_answers import SessionResult, SessionView
+from workflows.domain.session.session_modes import Pacing, SessionPhase
 from workflows.domain.task import TaskRecord
 
-if TYPE_CHECKING:  # what reads histories imports all contracts, which takes long
+if TYPE_CHECKING:  # what reads histories or starts sessions imports much, which takes long
     from starter.sessions.running_agents import Work
     from starter.sessions.turn_history import Turns
     from workers.telemetry.session_record import SessionRecord
     from workers.telemetry.traces.span_values import Trace
+    from workflows.domain.agent.agent_settings import AgentSettings
+    from workflows.domain.session.session_start import SessionRequest
 
 WORKFLOW: Final = "SessionWorkflow"
 PREFIX: Final = "session/"
@@ -90,14 +85,14 @@ class Sessions:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def start(self, request: SessionRequest) -> None:
+    async def start(self, request: "SessionRequest") -> None:
         """Start a session's workflow."""
         await self._client.start_workflow(
             WORKFLOW,
             request,
             id=request.workflow_id,
             task_queue=queues.WORKFLOWS,
-            task_timeout=TASK_TIMEOUT,
+            task_timeout=request.task_timeout,
             memo=request.memo,
             static_summary=request.summary,
         )
@@ -194,16 +189,18 @@ class Sessions:
         answer = await self._answer(session, "plan")
         return None if answer is None else Plan.model_validate(answer)
 
-    async def agents(self, session: SessionId) -> AgentSettings:
+    async def agents(self, session: SessionId) -> "AgentSettings":
         """Return the limits of the session's agents.
 
         Raises:
             CommandError: no worker answers.
         """
+        from workflows.domain.agent.agent_settings import AgentSettings
+
         return AgentSettings.model_validate(await self._answer(session, "agents"))
 
     async def signal(self, session: SessionId, name: str, content: object) -> None:
-        """Send a signal with one JSON object: a model of `session_values`, or a mapping.
+        """Send a signal with one JSON object: a model of `decision_inputs`, or a mapping.
 
         Raises:
             CommandError: the session has ended, or does not exist.

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from workflows.domain.ids import SessionId
-from workflows.domain.session.session_values import SessionView
+from workflows.domain.session.query_answers import SessionView
 
 Outcome = Literal["complete", "incomplete", "stopped", "failed"]
 

@@ -3,10 +3,12 @@
 Pure: values in, lines out.
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starter.sessions.shown_session import ShownSession
-from workflows.domain.session.session_config import SessionConfig
+
+if TYPE_CHECKING:
+    from workflows.domain.session.session_config import SessionConfig
 
 SCRIPTED: Final = "SCRIPTED: a playbook speaks, no real model"
 NO_SANDBOX: Final = "NONE: commands of agents run unconfined on this machine"
@@ -17,7 +19,7 @@ def of(session: ShownSession) -> list[str]:
     return _lines(scripted=session.scripted, sandbox=session.sandbox)
 
 
-def planned(config: SessionConfig) -> list[str]:
+def planned(config: "SessionConfig") -> list[str]:
     """Return the labels of a session that has no view yet, from its configuration."""
     return _lines(scripted=is_scripted(config), sandbox=config.sandbox)
 
@@ -27,7 +29,7 @@ def document(session: ShownSession) -> dict[str, object]:
     return {"session": session.session, "scripted": session.scripted, "sandbox": session.sandbox}
 
 
-def is_scripted(config: SessionConfig) -> bool:
+def is_scripted(config: "SessionConfig") -> bool:
     """Tell whether a playbook may answer for a role."""
     routes = config.routes
     models = (*routes.planner, *routes.developer, *routes.reviewer)

@@ -7,7 +7,7 @@ can show it; foreign text passes `shown` or `one_line`. The caller adds colours,
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starter.console.terminal import one_line, shown
 from starter.sessions.open_questions import Ask, PlanAsk
@@ -16,15 +16,14 @@ from starter.views import decision_words, question_words, safety_labels, work_wo
 from starter.views.safety_labels import NO_SANDBOX, SCRIPTED, is_scripted
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.session.notice import Notice, NoticeKind
-from workflows.domain.session.session_config import SessionConfig
-from workflows.domain.session.session_values import (
-    ChangesetLine,
-    SessionPhase,
-    SessionRequest,
-    TaskLine,
-)
+from workflows.domain.session.query_answers import ChangesetLine, TaskLine
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.task import TaskState
 from workflows.policy.money.amounts_in_words import money
+
+if TYPE_CHECKING:
+    from workflows.domain.session.session_config import SessionConfig
+    from workflows.domain.session.session_start import SessionRequest
 
 _ORDER: Final = (
     "merged",
@@ -309,7 +308,7 @@ def web_page(ui: str, session: str) -> str:
 
 
 def dry_run(
-    request: SessionRequest, base: str, origins: dict[str, str], gates: Sequence[str]
+    request: "SessionRequest", base: str, origins: dict[str, str], gates: Sequence[str]
 ) -> list[str]:
     """Return what a session would do, without starting it; `base` is in words."""
     config = request.config
@@ -339,7 +338,7 @@ def warnings(found: Sequence[str]) -> list[str]:
     return [f"Note       {shown(text)}" for text in found]
 
 
-def routes(config: SessionConfig) -> list[str]:
+def routes(config: "SessionConfig") -> list[str]:
     """Return which models would be asked, by role."""
     names = {"planner": config.routes.planner, "developer": config.routes.developer}
     names["reviewer"] = config.routes.reviewer

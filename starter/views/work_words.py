@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from starter.console.terminal import one_line, shown
-from workflows.domain.session.session_values import ChangesetLine, PullLine, TaskLine
+from workflows.domain.session.query_answers import ChangesetLine, PullLine, TaskLine
 
 _WIDEST: Final = 32
 """The most characters of a column: a longer name shifts only its own line."""

@@ -15,7 +15,8 @@ from pydantic import JsonValue
 from workflows.domain.agent.model_values import Role
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import Routes, SessionConfig
-from workflows.domain.session.session_state import SessionPhase, SessionState
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_state import SessionState
 from workflows.policy.agent import submission_check
 from workflows.policy.decision import decisions
 from workflows.policy.plan.plan_check import read_plan

@@ -20,8 +20,8 @@ from tests.crash.play import git, make_repository, start
 from tests.crash.stage import SERVER, Stage
 from tests.waiting import LONG_PATIENCE, ends, until
 from workers.roles import Role
-from workflows.domain.session.session_state import SessionPhase
-from workflows.domain.session.session_values import SessionResult, SessionView
+from workflows.domain.session.query_answers import SessionResult, SessionView
+from workflows.domain.session.session_modes import SessionPhase
 
 VICTIMS: Final[Sequence[tuple[str, ...]]] = (
     (Role.HOST,),

@@ -16,8 +16,10 @@ from activities.adapters.models.scripted.playbook import Playbook
 from workflows import queues
 from workflows.domain.gate import GateSpec
 from workflows.domain.ids import SessionId
-from workflows.domain.session.session_config import Approvals, Pacing, Routes, SessionConfig
-from workflows.domain.session.session_values import SessionRequest, SessionResult
+from workflows.domain.session.query_answers import SessionResult
+from workflows.domain.session.session_config import Approvals, Routes, SessionConfig
+from workflows.domain.session.session_modes import Pacing
+from workflows.domain.session.session_start import SessionRequest
 
 ROUTES = Routes(
     planner=("openai/gpt-4.1-nano",),

@@ -22,8 +22,8 @@ from tests.crash.kills import Handle
 from tests.crash.stage import Stage, stage
 from tests.waiting import LONG_PATIENCE, ends, until
 from workers.hosting.host_wiring import git_program
+from workflows.domain.session.query_answers import SessionView
 from workflows.domain.session.session_config import Approvals
-from workflows.domain.session.session_values import SessionView
 
 SMALL = play.playbook({"left": ()}, turns=1)
 ASK: Final = Approvals(plan="auto", changeset="ask")

@@ -30,8 +30,10 @@ from workflows.domain.gate import GateSpec
 from workflows.domain.ids import TaskId
 from workflows.domain.plan import Plan, Task
 from workflows.domain.session.notification import NotificationKind
-from workflows.domain.session.session_config import Approvals, Pacing, SessionConfig
-from workflows.domain.session.session_values import SessionRequest, SessionResult, SessionView
+from workflows.domain.session.query_answers import SessionResult, SessionView
+from workflows.domain.session.session_config import Approvals, SessionConfig
+from workflows.domain.session.session_modes import Pacing
+from workflows.domain.session.session_start import SessionRequest
 
 ALL: Final = tuple(NotificationKind)
 _SUBMIT: Final[dict[str, Any]] = {"calls": [{"submit": {"summary": "filled"}}]}

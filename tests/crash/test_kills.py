@@ -9,7 +9,8 @@ from tests.crash import kills, play
 from tests.crash.stage import stage
 from tests.waiting import LONG_PATIENCE, ends
 from workers.roles import Role
-from workflows.domain.session.session_config import Approvals, Pacing
+from workflows.domain.session.session_config import Approvals
+from workflows.domain.session.session_modes import Pacing
 
 SMALL = play.playbook({"left": (), "top": ("left",)}, turns=2)
 

@@ -34,8 +34,8 @@ from tests.crash import play
 from tests.crash.stage import Stage, stage
 from tests.waiting import LONG_PATIENCE, ends, until
 from workers.roles import Role
+from workflows.domain.session.query_answers import SessionResult, SessionView
 from workflows.domain.session.session_config import PullRequestConfig
-from workflows.domain.session.session_values import SessionResult, SessionView
 
 APIS: Final[tuple[Api, ...]] = get_args(Api)
 STACK: Final = {"left": (), "top": ("left",)}

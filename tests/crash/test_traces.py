@@ -14,7 +14,7 @@ from tests.waiting import LONG_PATIENCE, ends, until
 from workers.roles import Role
 from workers.telemetry.traces.session_trace import read_trace
 from workers.telemetry.traces.span_values import Trace
-from workflows.domain.session.session_config import Pacing
+from workflows.domain.session.session_modes import Pacing
 
 KILLS = (
     kills.Point(2, 0, (Role.WORKFLOWS,)),

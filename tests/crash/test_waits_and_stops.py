@@ -25,7 +25,7 @@ from tests.crash.stage import Stage, stage
 from tests.waiting import COMMAND_PATIENCE, ends, until
 from workers.roles import Role
 from workflows.domain.ids import SessionId
-from workflows.domain.session.session_values import SessionResult
+from workflows.domain.session.query_answers import SessionResult
 
 HOURS = timedelta(seconds=18_000)
 SECONDS = f"987.{os.getpid()}"

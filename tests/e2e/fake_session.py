@@ -15,14 +15,14 @@ with workflow.unsafe.imports_passed_through():
     from workflows.domain.ids import ChangesetId, Commit, Digest, TaskId
     from workflows.domain.plan import Plan, Task
     from workflows.domain.session.decision import DecisionOutcome
-    from workflows.domain.session.session_values import (
+    from workflows.domain.session.query_answers import (
         ChangesetLine,
-        SessionPhase,
-        SessionRequest,
         SessionResult,
         SessionView,
         TaskLine,
     )
+    from workflows.domain.session.session_modes import SessionPhase
+    from workflows.domain.session.session_start import SessionRequest
     from workflows.domain.task import TaskRecord, TaskState
 
 TITLE = "[/red] [link=x]y[/link] \u001b[2J \u2713 <script> | `x`"

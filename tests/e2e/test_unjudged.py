@@ -7,7 +7,7 @@ import pytest
 
 from starter.console.exit_codes import ExitCode
 from tests.e2e.note_session import DEVELOPER, PLANNER, REVIEWER, NotePlace
-from workflows.domain.session.session_config import Pacing
+from workflows.domain.session.session_modes import Pacing
 
 GATE = "gates: {tests: {run: [a-runner-that-is-not-there]}}"
 DECISIONS = """

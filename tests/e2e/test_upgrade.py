@@ -32,7 +32,7 @@ from workers.versions import deployment, kept_code
 from workflows import queues
 from workflows.domain.ids import SessionId
 from workflows.domain.session.session_config import Approvals, Routes, SessionConfig
-from workflows.domain.session.session_values import SessionRequest
+from workflows.domain.session.session_start import SessionRequest
 from workflows.errors import INTERNAL_ERRORS
 
 pytestmark = pytest.mark.e2e

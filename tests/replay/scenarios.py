@@ -22,10 +22,11 @@ from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role
 from workflows.domain.gate import GateSpec
 from workflows.domain.session.notification import NotificationKind
+from workflows.domain.session.query_answers import SessionView
 from workflows.domain.session.queued_goal import Enqueue, QueuedGoal, QueueRequest, QueueState
 from workflows.domain.session.scheduled_goal import ScheduledGoal, SessionMade
-from workflows.domain.session.session_config import Approvals, Pacing
-from workflows.domain.session.session_values import SessionView
+from workflows.domain.session.session_config import Approvals
+from workflows.domain.session.session_modes import Pacing
 from workflows.schedules.repository_turn import queue_id, turn_id
 
 Scenario = Callable[[Theatre], Awaitable[str]]

@@ -26,8 +26,9 @@ from workers.temporal.connection import connect
 from workflows import queues
 from workflows.domain.gate import GateSpec
 from workflows.domain.ids import SessionId
+from workflows.domain.session.query_answers import SessionResult, SessionView
 from workflows.domain.session.session_config import Approvals, Concurrency, Routes, SessionConfig
-from workflows.domain.session.session_values import SessionRequest, SessionResult, SessionView
+from workflows.domain.session.session_start import SessionRequest
 
 CANARY = "canary-5e55ion"
 SESSION = SessionId("01injections000000000000000")

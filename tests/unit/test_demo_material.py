@@ -12,7 +12,7 @@ from activities.gates.detection import detect_gates
 from tests.unit.demo_course import PLAYBOOK, SAMPLE, Course, git
 from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.plan import Plan
-from workflows.domain.session.session_config import Pacing
+from workflows.domain.session.session_modes import Pacing
 from workflows.domain.task import TaskRecord, TaskState
 from workflows.domain.verdict import EvidencePlace
 from workflows.policy.plan.changeset_forming import form_changesets

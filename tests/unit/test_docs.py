@@ -39,7 +39,8 @@ from workflows.domain.changeset import ChangesetState
 from workflows.domain.plan import Plan
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import Routes, SessionConfig
-from workflows.domain.session.session_state import SessionPhase, SessionState
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskState
 from workflows.policy.decision import decisions
 from workflows.policy.plan.plan_check import plan_faults, read_plan

@@ -22,7 +22,7 @@ from workflows.contracts.gate_contracts import RunGates
 from workflows.contracts.host_contracts import RunTools
 from workflows.contracts.merging_contracts import AdvanceBranch, Advanced
 from workflows.domain.gate import GateReport
-from workflows.domain.session.session_values import SessionResult
+from workflows.domain.session.query_answers import SessionResult
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -30,7 +30,7 @@ from workflows.domain.agent.model_values import Usage
 from workflows.domain.budget import Caps
 from workflows.domain.gate import GateResult, GateSpec
 from workflows.domain.session.notice import NoticeKind
-from workflows.domain.session.session_values import SessionResult
+from workflows.domain.session.query_answers import SessionResult
 from workflows.errors import FailureType
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

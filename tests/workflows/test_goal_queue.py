@@ -17,6 +17,7 @@ from tests.fakes.world import World, planned
 from tests.theatre import ASK, Theatre, request
 from tests.waiting import ends, until
 from workflows import queues
+from workflows.domain.session.query_answers import SessionView
 from workflows.domain.session.queued_goal import QueueRequest, QueueState
 from workflows.domain.session.scheduled_goal import (
     ScheduledGoal,
@@ -24,7 +25,7 @@ from workflows.domain.session.scheduled_goal import (
     SessionMaking,
     SessionNotMade,
 )
-from workflows.domain.session.session_values import SessionRequest, SessionView
+from workflows.domain.session.session_start import SessionRequest
 from workflows.schedules.repository_turn import queue_id, turn_id
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -14,7 +14,7 @@ from workflows.contracts.model_contracts import CallModel, ModelOutcome
 from workflows.domain.agent.agent_values import AgentEnd, AgentState
 from workflows.domain.agent.model_values import Role
 from workflows.domain.session.notice import NoticeKind
-from workflows.domain.session.session_values import SessionView
+from workflows.domain.session.query_answers import SessionView
 from workflows.errors import FailureType
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

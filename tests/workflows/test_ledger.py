@@ -22,7 +22,7 @@ from workflows.domain.budget import (
 )
 from workflows.domain.ids import AgentId
 from workflows.domain.session.notice import NoticeKind
-from workflows.domain.session.session_values import SessionView
+from workflows.domain.session.query_answers import SessionView
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -5,7 +5,7 @@ import pytest
 from starter.machine.cleaning.merged_work import unproven
 from tests.fakes.world import World, planned
 from tests.theatre import ASK, Theatre
-from workflows.domain.session.session_state import SessionPhase
+from workflows.domain.session.session_modes import SessionPhase
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

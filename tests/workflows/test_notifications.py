@@ -37,7 +37,7 @@ from workflows.domain.session.notification import (
     NotifierRequest,
     NotifierState,
 )
-from workflows.domain.session.session_state import SessionPhase
+from workflows.domain.session.session_modes import SessionPhase
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -13,8 +13,9 @@ from workflows.contracts.model_contracts import CallModel, ModelOutcome
 from workflows.domain.agent.agent_values import AgentEnd
 from workflows.domain.agent.model_values import Role, Usage
 from workflows.domain.session.notice import NoticeKind
-from workflows.domain.session.session_config import Pacing, Routes
-from workflows.domain.session.session_values import SessionView
+from workflows.domain.session.query_answers import SessionView
+from workflows.domain.session.session_config import Routes
+from workflows.domain.session.session_modes import Pacing
 from workflows.errors import FailureType
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -17,8 +17,8 @@ from workflows.domain.evolution import evolve
 from workflows.domain.ids import Commit
 from workflows.domain.pull_request import PullRequest, PullState, Remark
 from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.query_answers import SessionView
 from workflows.domain.session.session_config import PullRequestConfig
-from workflows.domain.session.session_values import SessionView
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

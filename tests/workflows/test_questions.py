@@ -15,8 +15,8 @@ from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role
 from workflows.domain.ids import SessionId
 from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.query_answers import SessionView
 from workflows.domain.session.session_config import Approvals
-from workflows.domain.session.session_values import SessionView
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

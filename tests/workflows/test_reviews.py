@@ -16,8 +16,9 @@ from workflows.domain.agent.model_values import Role
 from workflows.domain.gate import GateReport
 from workflows.domain.session.decision import DecisionOutcome
 from workflows.domain.session.notice import NoticeKind
-from workflows.domain.session.session_config import Approvals, Pacing, Routes
-from workflows.domain.session.session_values import SessionView
+from workflows.domain.session.query_answers import SessionView
+from workflows.domain.session.session_config import Approvals, Routes
+from workflows.domain.session.session_modes import Pacing
 from workflows.domain.verdict import EvidencePlace
 from workflows.errors import FailureType
 

@@ -15,7 +15,7 @@ from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role
 from workflows.domain.gate import GateSpec
 from workflows.domain.ids import Commit
-from workflows.domain.session.session_config import Pacing
+from workflows.domain.session.session_modes import Pacing
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

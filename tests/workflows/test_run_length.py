@@ -15,7 +15,8 @@ from tests.fakes.world import Hold, World, planned
 from tests.theatre import ASK, Theatre, request, states
 from tests.waiting import ends, until
 from workflows import queues
-from workflows.domain.session.session_config import Approvals, Concurrency, Pacing
+from workflows.domain.session.session_config import Approvals, Concurrency
+from workflows.domain.session.session_modes import Pacing
 from workflows.schedules.repository_turn import RepositoryTurn, turn_id
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -24,7 +24,7 @@ from workflows.domain.session.scheduled_goal import (
     SessionMaking,
     SessionNotMade,
 )
-from workflows.domain.session.session_values import SessionRequest
+from workflows.domain.session.session_start import SessionRequest
 from workflows.schedules.repository_turn import turn_id
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

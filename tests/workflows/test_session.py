@@ -24,7 +24,8 @@ from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.gate import GateReport, GateSpec
 from workflows.domain.ids import Commit, SessionId
 from workflows.domain.session.notice import NoticeKind
-from workflows.domain.session.session_config import Approvals, Pacing, WorktreeConfig
+from workflows.domain.session.session_config import Approvals, WorktreeConfig
+from workflows.domain.session.session_modes import Pacing
 from workflows.domain.verdict import EvidencePlace
 from workflows.domain.violation import DiffLimits, DiffRule, Violation
 from workflows.errors import FailureType

@@ -18,8 +18,9 @@ from workflows.contracts.model_contracts import CallModel
 from workflows.domain.agent.messages import ToolCall
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.ids import SessionId
+from workflows.domain.session.query_answers import SessionView
 from workflows.domain.session.session_config import Approvals
-from workflows.domain.session.session_values import SessionPhase, SessionView
+from workflows.domain.session.session_modes import SessionPhase
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

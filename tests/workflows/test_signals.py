@@ -44,8 +44,9 @@ from workflows.domain.budget import Caps, LedgerView
 from workflows.domain.ids import Commit, Tree
 from workflows.domain.session.decision import UNNAMED
 from workflows.domain.session.notice import NoticeKind
-from workflows.domain.session.session_config import Approvals, Concurrency, Pacing
-from workflows.domain.session.session_values import SessionView
+from workflows.domain.session.query_answers import SessionView
+from workflows.domain.session.session_config import Approvals, Concurrency
+from workflows.domain.session.session_modes import Pacing
 from workflows.domain.violation import DiffRule, Violation
 from workflows.policy.decision import decisions
 

@@ -22,8 +22,8 @@ from workers.telemetry.traces.person_waits import PLAN
 from workers.telemetry.traces.session_trace import TraceReader, read_trace
 from workers.telemetry.traces.span_values import Span, Trace
 from workers.telemetry.traces.trace_export import TraceExport, export_traces
+from workflows.domain.session.query_answers import SessionResult
 from workflows.domain.session.session_config import Approvals
-from workflows.domain.session.session_values import SessionResult
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

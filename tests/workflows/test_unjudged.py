@@ -12,7 +12,8 @@ from workflows.contracts.gate_contracts import RunGates
 from workflows.contracts.host_contracts import DiffText, ReadDiff
 from workflows.domain.gate import GateReport, GateResult, GateSpec, TestCounts, WhyNothing
 from workflows.domain.ids import Tree
-from workflows.domain.session.session_config import Approvals, Pacing
+from workflows.domain.session.session_config import Approvals
+from workflows.domain.session.session_modes import Pacing
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

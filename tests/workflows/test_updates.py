@@ -21,7 +21,7 @@ from workers.settings import Settings
 from workflows.contracts.model_contracts import CallModel, ModelOutcome
 from workflows.domain.ids import SessionId
 from workflows.domain.session.decision import DecisionOutcome
-from workflows.domain.session.session_values import RetryTask, SetPriority
+from workflows.domain.session.decision_inputs import RetryTask, SetPriority
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 AUTO: dict[str, Any] = {"approvals": {"plan": "auto", "changeset": "auto_if_green"}}

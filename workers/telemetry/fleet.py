@@ -30,7 +30,7 @@ from workers.versions.deployment import RECENT, build_of_workflow, builds_at_wor
 from workers.versions.obstacles import obstacle
 from workflows import queues
 from workflows.domain.budget import LedgerView
-from workflows.domain.session.session_values import SessionView
+from workflows.domain.session.query_answers import SessionView
 
 _QUERY: Final = timedelta(seconds=5)
 """Without a worker a query would wait for 30 s."""

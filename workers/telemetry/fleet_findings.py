@@ -11,7 +11,7 @@ from workers.telemetry.fleet import RECENT, Fleet, OpenSession, PendingWork, Pol
 from workers.telemetry.metric_table import WaitKind
 from workflows.contracts.model_contracts import CALL_MODEL
 from workflows.domain.changeset import ChangesetState
-from workflows.domain.session.session_state import SessionPhase
+from workflows.domain.session.session_modes import SessionPhase
 
 
 class PersonWait(NamedTuple):

@@ -25,7 +25,7 @@ from workers.telemetry.fleet_findings import alive, idle, parked_calls, waited, 
 from workers.telemetry.metric_table import MOST, WaitKind
 from workflows.domain.budget import LedgerView
 from workflows.domain.changeset import ChangesetState
-from workflows.domain.session.session_state import SessionPhase
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.task import TaskState
 from workflows.policy.money import grants
 from workflows.policy.text.log_events import log_event

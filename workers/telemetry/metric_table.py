@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, get_args
 from workflows.domain.agent.model_values import Role
 from workflows.domain.agent.tool_policy import ToolName
 from workflows.domain.changeset import ChangesetState
-from workflows.domain.session.session_state import SessionPhase
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.task import TaskState
 from workflows.errors import FailureType
 from workflows.policy.agent.turn_decisions import SUBMITTING

@@ -23,8 +23,9 @@ from workflows.domain.agent.agent_values import AgentLimits, AgentOutcome, Agent
 from workflows.domain.agent.model_values import Role
 from workflows.domain.gate import GateReport
 from workflows.domain.plan import Plan
+from workflows.domain.session.decision_inputs import EditPlan, ReplacePlan
 from workflows.domain.session.question import QuestionAsked
-from workflows.domain.session.session_values import EditPlan, ReplacePlan, SessionRequest
+from workflows.domain.session.session_start import SessionRequest
 from workflows.domain.session.wave_values import (
     DevelopItem,
     DevelopResult,

@@ -17,8 +17,9 @@ from temporalio.exceptions import ActivityError
 from workflows.agent_lifecycle import failure_text
 from workflows.contracts.land_contracts import FORWARD_BRANCH, ForwardBranch, ForwardRefused
 from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.query_answers import SessionOutcome
+from workflows.domain.session.session_start import SessionRequest
 from workflows.domain.session.session_state import SessionState
-from workflows.domain.session.session_values import SessionOutcome, SessionRequest
 from workflows.policy.session import wave_outcomes
 
 _NO_BRANCH = (

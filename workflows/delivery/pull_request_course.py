@@ -14,8 +14,8 @@ from temporalio.exceptions import ApplicationError
 from workflows.delivery.pull_requests import REPORTED, PullRequests
 from workflows.domain.pull_request import PullsReport, PullsRequest, WantedPulls
 from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.session_start import SessionRequest
 from workflows.domain.session.session_state import SessionChanges, SessionState
-from workflows.domain.session.session_values import SessionRequest
 from workflows.policy.decision import hosted_feedback
 from workflows.policy.delivery.wanted_pulls import take_report, wanted_pulls
 from workflows.policy.session import wave_outcomes

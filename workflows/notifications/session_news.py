@@ -10,8 +10,9 @@ from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 
 from workflows.domain.session.notification import Need, Needs, NotifierRequest
+from workflows.domain.session.query_answers import SessionOutcome
+from workflows.domain.session.session_start import SessionRequest
 from workflows.domain.session.session_state import SessionState
-from workflows.domain.session.session_values import SessionOutcome, SessionRequest
 from workflows.notifications.notifier import SessionNotifier
 from workflows.policy.notifications.harmless_text import harmless
 from workflows.policy.notifications.session_needs import end_need, session_needs

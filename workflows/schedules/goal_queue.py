@@ -19,7 +19,7 @@ from workflows.domain.session.queued_goal import (
     QueueState,
 )
 from workflows.domain.session.scheduled_goal import IssuesQueued, SessionMade, SessionNotMade
-from workflows.domain.session.session_values import SessionRequest
+from workflows.domain.session.session_start import SessionRequest
 from workflows.policy.intake import queue_rules
 from workflows.schedules.repository_turn import RepositoryTurn, turn_id
 

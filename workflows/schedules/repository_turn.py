@@ -9,7 +9,7 @@ import hashlib
 from temporalio import workflow
 from temporalio.exceptions import ChildWorkflowError
 
-from workflows.domain.session.session_values import TASK_TIMEOUT, SessionRequest
+from workflows.domain.session.session_start import SessionRequest
 from workflows.session import SessionWorkflow
 
 
@@ -46,7 +46,7 @@ class RepositoryTurn:
             SessionWorkflow.run,
             request,
             id=request.workflow_id,
-            task_timeout=TASK_TIMEOUT,
+            task_timeout=request.task_timeout,
             memo=request.memo,
             static_summary=request.summary,
             parent_close_policy=workflow.ParentClosePolicy.ABANDON,

@@ -21,7 +21,7 @@ from workflows.domain.session.scheduled_goal import (
     SessionMaking,
     SessionNotMade,
 )
-from workflows.domain.session.session_values import SessionRequest
+from workflows.domain.session.session_start import SessionRequest
 from workflows.notifications.firing_news import tell_of_firing
 from workflows.schedules.repository_turn import RepositoryTurn, turn_id
 

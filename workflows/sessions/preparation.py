@@ -28,8 +28,8 @@ from workflows.domain.plan import Plan
 from workflows.domain.repository import Base
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import SessionConfig
+from workflows.domain.session.session_start import SessionRequest
 from workflows.domain.session.session_state import Prepared, ResolvedRoutes, SessionState
-from workflows.domain.session.session_values import SessionRequest
 from workflows.errors import FailureType
 from workflows.failures import failure_type
 from workflows.policy.agent.agent_limits import limits_for

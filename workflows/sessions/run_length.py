@@ -9,7 +9,7 @@ from typing import Final
 
 from temporalio import workflow
 
-from workflows.domain.session.session_values import SessionRequest
+from workflows.domain.session.session_start import SessionRequest
 
 _MOST_BYTES: Final = 25_000_000
 

@@ -24,8 +24,8 @@ from workflows.agent_lifecycle import ChildHandle, failure_text, tell
 from workflows.develop_wave import DevelopWave
 from workflows.domain.budget import CapChanged, LedgerRequest
 from workflows.domain.ids import SessionId, TaskId
+from workflows.domain.session.session_start import SessionRequest
 from workflows.domain.session.session_state import SessionState
-from workflows.domain.session.session_values import SessionRequest
 from workflows.domain.session.wave_values import (
     DevelopRequest,
     MergeRequest,

@@ -27,7 +27,7 @@ async def rewind(
 ) -> ExitCode:
     """Start a new attempt of a task from a turn of an earlier one."""
     from starter.sessions.sent_decisions import decider
-    from workflows.domain.session.session_values import RewindTask
+    from workflows.domain.session.decision_inputs import RewindTask
 
     sessions, view = await _found(session, task)
     if view.outcome is not None:
@@ -55,7 +55,7 @@ async def revert(
 ) -> ExitCode:
     """Take back a merged task's work, in a new changeset."""
     from starter.sessions.sent_decisions import decider
-    from workflows.domain.session.session_values import RevertTask
+    from workflows.domain.session.decision_inputs import RevertTask
 
     sessions, view = await _found(session, task)
     if view.outcome is not None:

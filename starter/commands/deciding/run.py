@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from starter.follow.watching import Watch
     from workers.server.supervisor import Supervisor
     from workers.settings import Settings
-    from workflows.domain.session.session_values import SessionRequest
+    from workflows.domain.session.session_start import SessionRequest
 
 
 _Goal = Annotated[

@@ -31,7 +31,7 @@ async def skip(
 ) -> ExitCode:
     """Skip a task."""
     from starter.sessions.sent_decisions import decider
-    from workflows.domain.session.session_values import SkipTask
+    from workflows.domain.session.decision_inputs import SkipTask
 
     content = SkipTask(id=task, satisfies=satisfies, by=decider())
     return await _send_to_task(session, task, "skip_task", content)
@@ -49,7 +49,7 @@ async def retry(
 ) -> ExitCode:
     """Give a task another attempt, or only another review."""
     from starter.sessions.sent_decisions import decider
-    from workflows.domain.session.session_values import RetryTask
+    from workflows.domain.session.decision_inputs import RetryTask
 
     if review and notes:
         raise CommandError(
@@ -67,7 +67,7 @@ async def steer(
 ) -> ExitCode:
     """Send a message to a task's agent."""
     from starter.sessions.sent_decisions import decider
-    from workflows.domain.session.session_values import SteerTask
+    from workflows.domain.session.decision_inputs import SteerTask
 
     content = SteerTask(id=task, text=text, by=decider())
     return await _send_to_task(session, task, "steer_task", content)
@@ -83,7 +83,7 @@ async def answer(
 ) -> ExitCode:
     """Answer an agent's question."""
     from starter.sessions.sent_decisions import decider
-    from workflows.domain.session.session_values import AnswerQuestion
+    from workflows.domain.session.decision_inputs import AnswerQuestion
 
     content = AnswerQuestion(id=task, text=text, by=decider())
     return await _send(session, "answer", content, f"answer to {task}")
@@ -99,7 +99,7 @@ async def priority(
 ) -> ExitCode:
     """Set a task's priority."""
     from starter.sessions.sent_decisions import decider
-    from workflows.domain.session.session_values import SetPriority
+    from workflows.domain.session.decision_inputs import SetPriority
 
     content = SetPriority(id=task, n=n, by=decider())
     return await _send_to_task(session, task, "set_priority", content)
@@ -129,7 +129,7 @@ async def rework(
 ) -> ExitCode:
     """Add a task that fixes what a pull request's checks and reviews ask for."""
     from starter.sessions.sent_decisions import decider
-    from workflows.domain.session.session_values import Rework
+    from workflows.domain.session.decision_inputs import Rework
 
     content = Rework(id=pull, by=decider())
     return await _send(session, "rework", content, f"rework pull request {pull}")
@@ -161,7 +161,7 @@ async def stop(session: ActingArgument = None) -> ExitCode:
 
 async def _send_nothing(wanted: str | None, name: str) -> ExitCode:
     from starter.sessions.sent_decisions import decider
-    from workflows.domain.session.session_values import Nothing
+    from workflows.domain.session.decision_inputs import Nothing
 
     return await _send(wanted, name, Nothing(by=decider()), name)
 

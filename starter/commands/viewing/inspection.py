@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from starter.sessions.session_client import Sessions
     from starter.sessions.shown_session import ShownSession
     from workflows.domain.ids import SessionId
-    from workflows.domain.session.session_values import ChangesetLine
+    from workflows.domain.session.query_answers import ChangesetLine
 
 
 @command

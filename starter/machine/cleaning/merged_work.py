@@ -11,7 +11,7 @@ from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError, RPCStatusCode
 
 from workers.temporal.temporal_errors import PayloadUnreadableError
-from workflows.domain.session.session_values import SessionResult
+from workflows.domain.session.query_answers import SessionResult
 
 _AT_ONCE = 8
 

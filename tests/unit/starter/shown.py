@@ -8,8 +8,8 @@ from starter.sessions.shown_session import ShownSession
 from workflows.domain.ids import ChangesetId, Digest, SessionId, TaskId
 from workflows.domain.pull_request import PullState
 from workflows.domain.session.decision import Decision
-from workflows.domain.session.session_config import Pacing
-from workflows.domain.session.session_values import ChangesetLine, PullLine, SessionPhase, TaskLine
+from workflows.domain.session.query_answers import ChangesetLine, PullLine, TaskLine
+from workflows.domain.session.session_modes import Pacing, SessionPhase
 from workflows.domain.task import TaskState
 
 HOSTILE = "[/red] [link=x]y[/link] \u001b[2J \u2713 \u202e <script>alert(1)</script> | `x`"

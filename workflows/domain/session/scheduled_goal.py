@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import BaseModel, Field, StringConstraints
 
 from workflows.domain.ids import SessionId
-from workflows.domain.session.session_values import SessionRequest
+from workflows.domain.session.session_start import SessionRequest
 
 CATCH_UP: Final = timedelta(hours=1)
 """What should have fired while no server or no worker was there fires later by at most this."""

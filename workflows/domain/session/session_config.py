@@ -1,7 +1,6 @@
 """A session's configuration, part of its input, so later edits affect neither replay nor prices."""
 
 from datetime import timedelta
-from enum import StrEnum
 from typing import Annotated, Final, Literal
 
 from pydantic import AliasChoices, BaseModel, Field, StringConstraints
@@ -13,6 +12,7 @@ from workflows.domain.budget import Caps
 from workflows.domain.environment import ProjectEnvironment
 from workflows.domain.gate import GateSpec
 from workflows.domain.session.notification import NotificationKind
+from workflows.domain.session.session_modes import Pacing
 from workflows.domain.violation import DiffLimits
 
 ModelName = Annotated[
@@ -20,13 +20,6 @@ ModelName = Annotated[
 ]
 """`provider/model`, as in `anthropic/claude-sonnet-5-5`, `scripted/alpha` or, on a server that a
 person named, `local/qwen3-coder`."""
-
-
-class Pacing(StrEnum):
-    """When dependants start: after a wave's merge, or as soon as dependencies are validated."""
-
-    WAVE = "wave"
-    FLOW = "flow"
 
 
 class Approvals(BaseModel, frozen=True, extra="forbid"):

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from decimal import Decimal
-from enum import StrEnum
 from typing import Self, TypedDict, Unpack
 
 from pydantic import BaseModel, Field
@@ -19,19 +18,8 @@ from workflows.domain.repository import Base
 from workflows.domain.session.decision import Decision, DecisionOutcome
 from workflows.domain.session.notice import Notice
 from workflows.domain.session.question import Question
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.task import TaskRecord
-
-
-class SessionPhase(StrEnum):
-    """What the session as a whole is doing."""
-
-    PREPARING = "preparing"
-    PLANNING = "planning"
-    AWAITING_PLAN = "awaiting_plan"
-    RUNNING = "running"
-    PAUSED = "paused"
-    STOPPING = "stopping"
-    ENDED = "ended"
 
 
 class ResolvedRoutes(BaseModel, frozen=True, extra="forbid"):

@@ -10,7 +10,8 @@ from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role
 from workflows.domain.ids import AgentId, TaskId
 from workflows.domain.session.question import MOST_CHARACTERS, Question
-from workflows.domain.session.session_state import SessionPhase, SessionState
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskState
 from workflows.policy.agent.opening_messages import data
 

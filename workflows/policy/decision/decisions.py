@@ -14,10 +14,7 @@ from workflows.domain.changeset import Changeset, ChangesetEvent
 from workflows.domain.gate import Judgement
 from workflows.domain.ids import TaskId
 from workflows.domain.session.decision import UNNAMED
-from workflows.domain.session.notice import NoticeKind
-from workflows.domain.session.session_config import SessionConfig
-from workflows.domain.session.session_state import SessionPhase, SessionState
-from workflows.domain.session.session_values import (
+from workflows.domain.session.decision_inputs import (
     AnswerQuestion,
     ApproveChangeset,
     ApprovePlan,
@@ -36,6 +33,10 @@ from workflows.domain.session.session_values import (
     SkipTask,
     SteerTask,
 )
+from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.session_config import SessionConfig
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy.agent import questions
 from workflows.policy.decision import hosted_feedback, line_comments, plan_edits

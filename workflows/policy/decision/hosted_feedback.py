@@ -18,10 +18,10 @@ from typing import Final
 from workflows.domain.ids import TaskId
 from workflows.domain.plan import MAX_TASKS, Plan, Task
 from workflows.domain.pull_request import PullRequest, PullState, Remark
+from workflows.domain.session.decision_inputs import Rework
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import SessionConfig
 from workflows.domain.session.session_state import SessionState
-from workflows.domain.session.session_values import Rework
 from workflows.domain.task import TaskRecord, TaskState
 from workflows.policy.decision.plan_edits import refusal, running_plan, with_edited_plan
 from workflows.policy.delivery.wanted_pulls import SESSION

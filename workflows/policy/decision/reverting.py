@@ -11,11 +11,12 @@ from typing import Final
 from workflows.domain.ids import TaskId
 from workflows.domain.plan import MAX_TASKS, Plan, Task
 from workflows.domain.session.decision import UNNAMED
+from workflows.domain.session.decision_inputs import RevertTask
 from workflows.domain.session.earlier_work import MakeRevert, NotFound, RevertMade
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import SessionConfig
-from workflows.domain.session.session_state import SessionPhase, SessionState
-from workflows.domain.session.session_values import RevertTask
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskRecord, TaskState
 from workflows.policy.decision import plan_edits
 from workflows.policy.session import wave_outcomes

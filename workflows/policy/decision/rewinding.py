@@ -11,9 +11,9 @@
 The attempt is counted and paid for like any other, and is allowed even if none was left.
 """
 
+from workflows.domain.session.decision_inputs import RewindTask
 from workflows.domain.session.earlier_work import FindTurn, NotFound, TurnFound
 from workflows.domain.session.session_state import SessionState
-from workflows.domain.session.session_values import RewindTask
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy.money.amounts_in_words import counted
 from workflows.policy.session import wave_outcomes

@@ -12,8 +12,8 @@
 from typing import Final
 
 from workflows.domain.pull_request import PullState
+from workflows.domain.session.session_start import SessionRequest
 from workflows.domain.session.session_state import SessionState
-from workflows.domain.session.session_values import SessionRequest
 from workflows.policy.delivery.wanted_pulls import target_of
 from workflows.policy.session import scheduling
 from workflows.policy.session.scheduling import Ending

@@ -25,8 +25,8 @@ from workflows.domain.pull_request import (
     WantedPull,
     WantedPulls,
 )
+from workflows.domain.session.session_start import SessionRequest
 from workflows.domain.session.session_state import SessionState
-from workflows.domain.session.session_values import SessionRequest
 from workflows.domain.task import TaskRecord, TaskState
 from workflows.policy.delivery.pull_text import one_line, session_body
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from workflows.domain.changeset import Changeset, ChangesetState
 from workflows.domain.ids import SessionId
 from workflows.domain.session.notification import Need, NotificationKind
+from workflows.domain.session.query_answers import SessionOutcome
 from workflows.domain.session.question import Question
 from workflows.domain.session.session_config import SessionConfig
-from workflows.domain.session.session_state import SessionPhase, SessionState
-from workflows.domain.session.session_values import SessionOutcome
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskRecord, TaskState
 from workflows.policy.agent.questions import open_questions
 from workflows.policy.notifications.harmless_text import harmless

@@ -6,11 +6,7 @@ from typing import Final
 
 from workflows.domain.ids import TaskId
 from workflows.domain.session.decision import UNNAMED, Decision, DecisionOutcome
-from workflows.domain.session.earlier_work import HostAnswer
-from workflows.domain.session.notice import NoticeKind
-from workflows.domain.session.session_config import SessionConfig
-from workflows.domain.session.session_state import SessionState
-from workflows.domain.session.session_values import (
+from workflows.domain.session.decision_inputs import (
     AnswerQuestion,
     ApproveChangeset,
     EditPlan,
@@ -27,6 +23,10 @@ from workflows.domain.session.session_values import (
     SkipTask,
     SteerTask,
 )
+from workflows.domain.session.earlier_work import HostAnswer
+from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.session_config import SessionConfig
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskRecord
 from workflows.policy.money.amounts_in_words import counted, money
 from workflows.policy.money.grants import read_usd

@@ -6,7 +6,8 @@ from typing import Final
 from workflows.domain.changeset import Changeset, ChangesetEvent
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import SessionConfig
-from workflows.domain.session.session_state import SessionPhase, SessionState
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskEvent, TaskState
 from workflows.policy.session.changeset_states import FINAL, move_changeset, reopen
 from workflows.policy.session.effects import Applied, TellWaves

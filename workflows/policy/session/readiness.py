@@ -15,7 +15,8 @@ from itertools import chain, islice
 from typing import Final
 
 from workflows.domain.ids import AgentId, ChangesetId, TaskId
-from workflows.domain.session.session_config import Pacing, SessionConfig
+from workflows.domain.session.session_config import SessionConfig
+from workflows.domain.session.session_modes import Pacing
 from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskRecord
 from workflows.domain.task import TaskState as Is

@@ -11,7 +11,8 @@ from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.notification import MessageLost
 from workflows.domain.session.question import Question, QuestionAsked
 from workflows.domain.session.session_config import SessionConfig
-from workflows.domain.session.session_state import SessionPhase, SessionState
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.session.wave_values import ItemReport, Refused, Validated
 from workflows.policy.agent.questions import DECIDE_YOURSELF
 from workflows.policy.session import phase_changes, wave_outcomes

@@ -19,7 +19,8 @@ from workflows.domain.changeset import Changeset, ChangesetEvent, ChangesetItem,
 from workflows.domain.gate import Judgement
 from workflows.domain.ids import ChangesetId, TaskId
 from workflows.domain.plan import Plan
-from workflows.domain.session.session_config import Pacing, SessionConfig
+from workflows.domain.session.session_config import SessionConfig
+from workflows.domain.session.session_modes import Pacing
 from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskEvent, TaskRecord, TaskState
 from workflows.policy.gates.green_rule import joined, may_approve_by_rule, why_not_judged

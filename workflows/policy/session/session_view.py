@@ -2,17 +2,17 @@
 
 from workflows.domain.changeset import Changeset, ChangesetState
 from workflows.domain.session.decision import Decision
-from workflows.domain.session.session_state import SessionState
-from workflows.domain.session.session_values import (
+from workflows.domain.session.query_answers import (
     ChangesetLine,
     PullLine,
     SessionOutcome,
-    SessionRequest,
     SessionResult,
     SessionView,
     TaskCosts,
     TaskLine,
 )
+from workflows.domain.session.session_start import SessionRequest
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskRecord
 from workflows.policy.agent.questions import open_questions
 from workflows.policy.gates.green_rule import why_less

@@ -7,8 +7,8 @@ the changesets.
 from workflows.domain.changeset import Changeset
 from workflows.domain.gate import GateReport
 from workflows.domain.ids import ChangesetId, Commit, TaskId
+from workflows.domain.session.session_start import SessionRequest
 from workflows.domain.session.session_state import Prepared, SessionState
-from workflows.domain.session.session_values import SessionRequest
 from workflows.domain.session.wave_values import (
     Assignment,
     Candidate,

@@ -13,7 +13,8 @@ from workflows.domain.ids import Commit, TaskId
 from workflows.domain.plan import Plan, Task
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import Routes, SessionConfig
-from workflows.domain.session.session_state import SessionPhase, SessionState
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskState
 from workflows.policy.decision import decisions
 from workflows.policy.decision.plan_edits import (

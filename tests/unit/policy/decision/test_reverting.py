@@ -8,7 +8,8 @@ from tests.unit.policy.examples import a_plan, a_record, a_task
 from tests.unit.policy.session.test_decision_record import ASK, a_state
 from workflows.domain.ids import Commit, TaskId
 from workflows.domain.session.earlier_work import HostAnswer, MakeRevert, RevertMade
-from workflows.domain.session.session_state import SessionPhase, SessionState
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskState
 from workflows.policy.decision.decisions import apply
 from workflows.policy.decision.plan_edits import running_plan

@@ -7,8 +7,8 @@ from tests.unit.policy.examples import a_plan, a_task
 from workflows.domain.ids import ChangesetId, Commit, SessionId
 from workflows.domain.pull_request import MergedWork, PullRequest, PullState
 from workflows.domain.session.session_config import PullRequestConfig, Routes, SessionConfig
+from workflows.domain.session.session_start import SessionRequest
 from workflows.domain.session.session_state import SessionState
-from workflows.domain.session.session_values import SessionRequest
 from workflows.policy.delivery.wanted_pulls import wanted_pulls
 from workflows.policy.session.scheduling import adopt
 

@@ -10,10 +10,11 @@ from tests.unit.policy.examples import a_plan, a_record, a_task, records_of
 from workflows.domain.changeset import Changeset, ChangesetState
 from workflows.domain.ids import AgentId, ChangesetId, Digest, SessionId, TaskId
 from workflows.domain.session.notification import NotificationKind
+from workflows.domain.session.query_answers import SessionOutcome
 from workflows.domain.session.question import Question
 from workflows.domain.session.session_config import Approvals, SessionConfig
-from workflows.domain.session.session_state import SessionChanges, SessionPhase, SessionState
-from workflows.domain.session.session_values import SessionOutcome
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_state import SessionChanges, SessionState
 from workflows.domain.task import TaskState
 from workflows.policy.notifications.session_needs import end_need, session_needs
 from workflows.policy.session.phase_changes import PAUSED_BY_A_PERSON

@@ -14,8 +14,9 @@ from workflows.domain.pull_request import PullRequest, PullState, Remark
 from workflows.domain.session.decision import UNNAMED, Decision
 from workflows.domain.session.question import Question
 from workflows.domain.session.session_config import Approvals, Routes, SessionConfig
-from workflows.domain.session.session_state import SessionPhase, SessionState
-from workflows.domain.session.session_values import SessionRequest
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_start import SessionRequest
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskState
 from workflows.policy.decision import decisions
 from workflows.policy.decision.plan_edits import plan_digest

@@ -10,7 +10,8 @@ from workflows.domain.changeset import ChangesetState
 from workflows.domain.gate import Judgement
 from workflows.domain.ids import Commit, TaskId
 from workflows.domain.session.session_config import Approvals, Routes, SessionConfig
-from workflows.domain.session.session_state import SessionPhase, SessionState
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.session.wave_values import MergeResult
 from workflows.domain.task import TaskState
 from workflows.policy.session import scheduling, wave_outcomes

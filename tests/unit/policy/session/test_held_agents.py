@@ -11,8 +11,9 @@ from workflows.domain.budget import LedgerEvent, ProviderFault
 from workflows.domain.ids import AgentId, TaskId
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.notification import MessageLost
-from workflows.domain.session.session_config import Concurrency, Pacing, SessionConfig
-from workflows.domain.session.session_state import SessionPhase, SessionState
+from workflows.domain.session.session_config import Concurrency, SessionConfig
+from workflows.domain.session.session_modes import Pacing, SessionPhase
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskState as Is
 from workflows.policy.decision import decisions
 from workflows.policy.session import phase_changes, reported_events

@@ -7,7 +7,8 @@ from tests.unit.policy.examples import a_record, a_task
 from tests.unit.policy.session.test_ending import CONFIG
 from workflows.domain.changeset import Changeset, ChangesetItem, ChangesetState
 from workflows.domain.ids import ChangesetId, Commit, TaskId
-from workflows.domain.session.session_state import SessionPhase, SessionState
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.session.wave_values import MergedChangeset, MergeResult
 from workflows.domain.task import TaskState
 from workflows.policy.session import scheduling, wave_outcomes

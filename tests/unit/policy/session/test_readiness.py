@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.policy.examples import a_record, a_task, records_of
 from workflows.domain.ids import TaskId
-from workflows.domain.session.session_config import Pacing
+from workflows.domain.session.session_modes import Pacing
 from workflows.domain.task import TaskRecord
 from workflows.domain.task import TaskState as Is
 from workflows.policy.session.readiness import (

@@ -33,14 +33,9 @@ from workflows.domain.budget import Bill
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.ids import ChangesetId, Commit, TaskId, Tree
 from workflows.domain.plan import Plan, Task
-from workflows.domain.session.session_config import (
-    Approvals,
-    Concurrency,
-    Pacing,
-    Routes,
-    SessionConfig,
-)
-from workflows.domain.session.session_state import SessionPhase, SessionState
+from workflows.domain.session.session_config import Approvals, Concurrency, Routes, SessionConfig
+from workflows.domain.session.session_modes import Pacing, SessionPhase
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.session.wave_values import (
     Developed,
     DevelopItem,

@@ -11,9 +11,11 @@ from workflows.domain.budget import Bill
 from workflows.domain.gate import Judgement
 from workflows.domain.ids import Commit, SessionId, TaskId
 from workflows.domain.session.notice import NoticeKind
+from workflows.domain.session.query_answers import SessionView
 from workflows.domain.session.session_config import Routes, SessionConfig
-from workflows.domain.session.session_state import SessionPhase, SessionState
-from workflows.domain.session.session_values import SessionRequest, SessionView
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_start import SessionRequest
+from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskState
 from workflows.policy.session import scheduling, session_view, wave_outcomes
 

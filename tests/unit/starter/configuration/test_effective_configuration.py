@@ -16,7 +16,8 @@ from starter.configuration.layers import Layer, Origin, Sources
 from workers.own_file import MAX_FILE_BYTES, user_file
 from workflows.domain.gate import GateSpec
 from workflows.domain.session.notification import NotificationKind
-from workflows.domain.session.session_config import Concurrency, Pacing, SessionConfig
+from workflows.domain.session.session_config import Concurrency, SessionConfig
+from workflows.domain.session.session_modes import Pacing
 from workflows.domain.violation import DiffLimits
 
 KEYS = {"ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "y"}

@@ -15,7 +15,7 @@ from starter.configuration.gate_commands import BASH
 from starter.configuration.value_types import parse_duration
 from starter.configuration.written_values import command, duration, flow, gates, spelled
 from workflows.domain.gate import GateSpec
-from workflows.domain.session.session_config import Pacing
+from workflows.domain.session.session_modes import Pacing
 
 pytestmark = pytest.mark.fuzz
 

@@ -8,7 +8,7 @@ from starter.decisions import decision_checks
 from starter.sessions.open_questions import ChangesetAsk, PlanAsk
 from starter.sessions.shown_session import ShownSession
 from tests.unit.starter.shown import DIGEST, changeset, session, task
-from workflows.domain.session.session_values import SessionPhase
+from workflows.domain.session.session_modes import SessionPhase
 
 PLAN = session(phase=SessionPhase.AWAITING_PLAN, tasks=(task("a"),))
 ONE = session(changesets=(changeset("c1", "awaiting_approval"), changeset("c2", "merged")))

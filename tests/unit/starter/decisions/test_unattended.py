@@ -14,7 +14,7 @@ from tests.unit.starter.shown import changeset, sent_back, session, task
 from workflows.domain.ids import SessionId
 from workflows.domain.plan import Task
 from workflows.domain.session.notice import Notice, NoticeKind
-from workflows.domain.session.session_values import SessionPhase
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.task import TaskRecord, TaskState
 
 APPROVE = {"decide": "approve"}

@@ -6,8 +6,7 @@ from typing import Any
 
 from starter.sessions.shown_session import ShownSession
 from workflows.domain.ids import SessionId
-from workflows.domain.session.session_config import Pacing
-from workflows.domain.session.session_values import SessionPhase
+from workflows.domain.session.session_modes import Pacing, SessionPhase
 
 SESSION = SessionId("s1")
 

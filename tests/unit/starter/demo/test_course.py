@@ -14,7 +14,8 @@ from workflows.domain.changeset import ChangesetState
 from workflows.domain.ids import SessionId, TaskId
 from workflows.domain.plan import Task
 from workflows.domain.session.decision import DecisionOutcome
-from workflows.domain.session.session_values import ChangesetLine, SessionPhase, TaskLine
+from workflows.domain.session.query_answers import ChangesetLine, TaskLine
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.task import TaskRecord, TaskState
 
 QUICK = Pace(look_s=0, pause_s=0)

@@ -13,7 +13,7 @@ from tests.unit.starter.shown import session
 from workers.settings import Settings
 from workflows.domain.ids import ChangesetId, Digest, SessionId, TaskId
 from workflows.domain.plan import Task
-from workflows.domain.session.session_values import ChangesetLine
+from workflows.domain.session.query_answers import ChangesetLine
 from workflows.domain.task import TaskRecord
 
 SESSION = SessionId("s")

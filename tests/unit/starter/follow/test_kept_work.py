@@ -11,7 +11,7 @@ from starter.follow import kept_work
 from starter.sessions.shown_session import Outcome, ShownSession
 from tests.unit.starter.shown import session
 from workflows.domain.session.notice import Notice, NoticeKind
-from workflows.domain.session.session_values import SessionPhase
+from workflows.domain.session.session_modes import SessionPhase
 
 NOW = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from starter.follow.watching import Watch
 from starter.sessions.shown_session import ProviderWait, ShownSession
 from starter.views import session_words
 from tests.unit.starter.shown import changeset, sent_back, session, task
-from workflows.domain.session.session_values import SessionPhase
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.task import TaskState
 
 PLAN = session(phase=SessionPhase.AWAITING_PLAN, tasks=(task("a"),))

@@ -11,7 +11,7 @@ from starter.live.live_model import Known
 from starter.sessions.shown_session import ShownSession
 from starter.sessions.turn_history import Happening
 from tests.unit.starter.views.test_file_diffs import DIFF
-from workflows.domain.session.session_values import ChangesetLine
+from workflows.domain.session.query_answers import ChangesetLine
 
 
 class StandIn:

@@ -9,7 +9,7 @@ from starter.live.key_decisions import Act, Selected, offered, prompt
 from tests.unit.starter.shown import changeset, session, task
 from workflows.domain.ids import AgentId
 from workflows.domain.session.question import Question
-from workflows.domain.session.session_values import SessionPhase
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.task import TaskState
 
 TASKS = (task("a", TaskState.VALIDATED), task("b", TaskState.FAILED), task("c"))

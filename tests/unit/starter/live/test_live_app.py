@@ -16,7 +16,7 @@ from tests.unit.starter.shown import HOSTILE, changeset, pull, sent_back, sessio
 from tests.waiting import until
 from workflows.domain.session.decision import Decision
 from workflows.domain.session.question import Question
-from workflows.domain.session.session_values import SessionPhase
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.task import TaskState
 
 READY = session(

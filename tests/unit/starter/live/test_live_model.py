@@ -15,7 +15,7 @@ from tests.unit.starter.shown import HOSTILE, changeset, session, task
 from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.ids import AgentId, TaskId
 from workflows.domain.session.question import Question
-from workflows.domain.session.session_values import SessionPhase
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.task import TaskState
 
 NOW = datetime(2026, 11, 27, 1, tzinfo=UTC)

@@ -10,7 +10,7 @@ from tests.unit.starter.shown import sent_back, session, task
 from workers.settings import Settings
 from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.plan import Plan
-from workflows.domain.session.session_values import SessionPhase
+from workflows.domain.session.session_modes import SessionPhase
 
 WAITING = session(phase=SessionPhase.AWAITING_PLAN, tasks=(task("a"),))
 PLANNING = session(phase=SessionPhase.PLANNING)

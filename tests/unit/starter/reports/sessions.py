@@ -26,8 +26,9 @@ from workflows.domain.ids import AgentId, ChangesetId, Commit, TaskId, Tree
 from workflows.domain.plan import Plan, Task
 from workflows.domain.session.decision import Decision
 from workflows.domain.session.notice import Notice, NoticeKind
+from workflows.domain.session.query_answers import ChangesetLine
 from workflows.domain.session.question import QuestionAsked
-from workflows.domain.session.session_values import ChangesetLine, SessionPhase
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.session.wave_values import MergedChangeset, Refused, Validated
 from workflows.domain.task import TaskState
 from workflows.domain.verdict import Evidence, EvidencePlace, Verdict

@@ -13,7 +13,7 @@ from workflows.domain.ids import AgentId
 from workflows.domain.session.decision import Decision
 from workflows.domain.session.notice import Notice, NoticeKind
 from workflows.domain.session.question import Question
-from workflows.domain.session.session_values import SessionPhase
+from workflows.domain.session.session_modes import SessionPhase
 
 
 def decision(what: str, subject: str, seconds: float, **more: Any) -> Decision:

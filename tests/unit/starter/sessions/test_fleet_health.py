@@ -9,9 +9,8 @@ from starter.sessions.fleet_health import Health, health
 from starter.views import health_words
 from workers.telemetry.fleet import Fleet, OpenSession, PendingWork, Poller, QueueState
 from workflows.domain.ids import SessionId
-from workflows.domain.session.session_config import Pacing
-from workflows.domain.session.session_state import SessionPhase
-from workflows.domain.session.session_values import SessionView
+from workflows.domain.session.query_answers import SessionView
+from workflows.domain.session.session_modes import Pacing, SessionPhase
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 PLENTY = 50_000_000_000

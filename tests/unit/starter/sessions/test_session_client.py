@@ -26,7 +26,7 @@ from starter.sessions.shown_session import SessionSummary
 from tests.unit.starter.shown import changeset, session, task
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.ids import SessionId
-from workflows.domain.session.session_values import SessionResult
+from workflows.domain.session.query_answers import SessionResult
 from workflows.domain.task import TaskState
 from workflows.policy.session import changeset_states, task_states
 

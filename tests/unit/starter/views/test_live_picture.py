@@ -5,7 +5,7 @@ import pytest
 from starter.views import session_words
 from starter.views.live_picture import picture
 from tests.unit.starter.shown import changeset, pull, session, task
-from workflows.domain.session.session_values import SessionPhase
+from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.task import TaskState
 
 MANY = session(

@@ -14,7 +14,8 @@ from tests.unit.starter.shown import DIGEST, HOSTILE, changeset, pull, session, 
 from workflows.domain.ids import ChangesetId, Digest, SessionId
 from workflows.domain.session.notice import Notice, NoticeKind
 from workflows.domain.session.session_config import Routes, SessionConfig
-from workflows.domain.session.session_values import SessionPhase, SessionRequest
+from workflows.domain.session.session_modes import SessionPhase
+from workflows.domain.session.session_start import SessionRequest
 from workflows.domain.task import TaskState
 
 NOW = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)

@@ -17,7 +17,7 @@ from workflows.contracts.host_contracts import (
     WorkRefused,
 )
 from workflows.domain.ids import Commit
-from workflows.domain.session.session_values import SessionRequest
+from workflows.domain.session.session_start import SessionRequest
 
 COMMITTED = {"commit": "1" * 40, "tree": "2" * 40, "paths": ["a"], "ignored": []}
 
