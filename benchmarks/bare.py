@@ -1,10 +1,12 @@
-"""The baseline of the turn benchmark: a workflow that only calls two empty activities.
+"""The baseline of turns: a workflow that only calls two empty activities for each.
 
 Each role runs in its own process, as Blue Flame's workers do.
 """
 
 import asyncio
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from temporalio import activity, workflow
@@ -49,6 +51,26 @@ async def serve(target: str, role: str) -> None:
     )
     print("ready", flush=True)
     await worker.run()
+
+
+@asynccontextmanager
+async def bare_workers(target: str) -> AsyncGenerator[None]:
+    """Serve the baseline from two processes, as Blue Flame's roles are served."""
+    started = [
+        await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "benchmarks.bare", target, role, stdout=asyncio.subprocess.PIPE
+        )
+        for role in ("workflows", "activities")
+    ]
+    try:
+        for each in started:
+            assert each.stdout is not None
+            await each.stdout.readline()
+        yield
+    finally:
+        for each in started:
+            each.terminate()
+            await each.wait()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC
 from itertools import cycle, islice, pairwise
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 from temporalio.client import Client, WorkflowHandle
 
 from benchmarks import processor
+from benchmarks.bare import QUEUE, BareTurns, bare_workers
 from benchmarks.stage import (
     approving_scene,
     concurrency,
@@ -192,17 +193,44 @@ async def _first_call(client: Client, session: str) -> float:
 
 
 async def many_at_once(sessions: int, turns: int) -> dict[str, float]:
-    """Measure sessions of one task, all at the same time."""
+    """Measure sessions of one task, all at the same time, and as many bare turns beside nothing.
+
+    A bare turn is two empty activities of a workflow, with nothing before, between or after: what
+    Temporal itself costs on the machine.
+    """
+
+    async def play() -> None:
+        slots = concurrency(4, 4)
+        handle = await start_session(
+            client, repository, plan(names(1)), pacing=Pacing.FLOW, concurrency=slots
+        )
+        if (result := await handle.result()).outcome != "complete":
+            raise SystemExit(f"the session ended {result.outcome}: {result.reason}")
+
+    async def play_bare() -> None:
+        name = f"bare-{os.urandom(6).hex()}"
+        await client.execute_workflow(BareTurns.run, count, id=name, task_queue=QUEUE)
+
+    count = turns + 1  # and the reviewer's
     async with stage(playbook(1, turns)) as (client, folder):
         repository = make_repository(folder, 300)
-        await run_one(client, repository, 1)
-        before, began = processor.below(os.getpid()), time.monotonic()
-        await asyncio.gather(*(run_one(client, repository, 1) for _ in range(sessions)))
-        count = sessions * (turns + 1)  # and the reviewer's
-        seconds, used = time.monotonic() - began, processor.below(os.getpid()) - before
+        await play()
+        figures = await _rate(play, sessions, count, "")
+        async with bare_workers(client.service_client.config.target_host):
+            await play_bare()
+            figures |= await _rate(play_bare, sessions, count, "baseline_")
+    return figures
+
+
+async def _rate(
+    play: Callable[[], Coroutine[object, object, None]], plays: int, turns: int, way: str
+) -> dict[str, float]:
+    before, began = processor.below(os.getpid()), time.monotonic()
+    await asyncio.gather(*(play() for _ in range(plays)))
+    seconds, used = time.monotonic() - began, processor.below(os.getpid()) - before
     return {
-        f"turns_per_s_{sessions}_sessions": round(count / seconds, 2),
-        "cpu_ms_per_turn": round(1e3 * used / count, 1),
+        f"{way}turns_per_s_{plays}_sessions": round(plays * turns / seconds, 2),
+        f"{way}cpu_ms_per_turn": round(1e3 * used / (plays * turns), 1),
     }
 
 

@@ -19,8 +19,10 @@ Keys of the last line:
     store_bytes_per_task_300_over_30    bytes in the store a task, after 300 over after 30
     cleanup_growth_mb       how much larger a clean-up makes a repository whose packs hold work
                             that no session needs any more; negative: it became smaller
-    turns_per_s_20_sessions turns a second of 20 sessions at once, each of one task
-    cpu_ms_per_turn         processor time of server, workers and what they start, in those
+    turns_per_s_20_sessions turns a second of 20 sessions at once, each of one task of 12 turns; the
+                            baseline is 20 workflows of as many turns, each of two empty activities
+    cpu_ms_per_turn         processor time of server, workers and what they start, in those; the
+                            baseline likewise
     cpu_ms_per_turn_host_200_over_10    what a turn costs the host in a session of 200 tasks over
                             one of 10, each task of the same turns
     idle_gap_s              the longest time without a new wave in a session of 40 tasks, one of

@@ -12,9 +12,6 @@ Keys of the last line:
 import argparse
 import asyncio
 import statistics
-import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +20,7 @@ from typing import Any, NamedTuple
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client
 
-from benchmarks.bare import QUEUE, BareTurns
+from benchmarks.bare import QUEUE, BareTurns, bare_workers
 from benchmarks.stage import approving_scene, make_repository, report, stage, start_session
 from workflows.domain.plan import Plan
 
@@ -119,26 +116,6 @@ async def bare(client: Client, turns: int) -> list[float]:
         if event.HasField("activity_task_scheduled_event_attributes")
     ][::2]
     return [_seconds(a, b) for a, b in pairwise(at)]
-
-
-@asynccontextmanager
-async def bare_workers(target: str) -> AsyncGenerator[None]:
-    """Serve the baseline from two processes, as Blue Flame's roles are served."""
-    started = [
-        await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "benchmarks.bare", target, role, stdout=asyncio.subprocess.PIPE
-        )
-        for role in ("workflows", "activities")
-    ]
-    try:
-        for each in started:
-            assert each.stdout is not None
-            await each.stdout.readline()
-        yield
-    finally:
-        for each in started:
-            each.terminate()
-            await each.wait()
 
 
 async def main(turns: int) -> None:
