@@ -80,7 +80,7 @@ def newly_blocked(records: Records) -> tuple[tuple[TaskId, str], ...]:
     """
     lost = {i: _BECAUSE[r.state] for i, r in records.items() if _is_lost(r)}
     blocked: dict[TaskId, str] = {}
-    for task_id in _order(records):
+    for task_id in _order(records) if lost else ():
         record = records[task_id]
         cause = next((d for d in record.task.depends_on if d in lost), None)
         if cause is not None and record.state in _WAITING:
@@ -93,7 +93,8 @@ def newly_unblocked(records: Records) -> tuple[TaskId, ...]:
     """List the blocked tasks that no longer have a lost dependency, dependencies first."""
     lost = {task_id for task_id, record in records.items() if _is_lost(record)}
     free: list[TaskId] = []
-    for task_id in _order(records):
+    is_any_blocked = any(record.state is Is.BLOCKED for record in records.values())
+    for task_id in _order(records) if is_any_blocked else ():
         record = records[task_id]
         if record.state is Is.BLOCKED and lost.isdisjoint(record.task.depends_on):
             lost.discard(task_id)
