@@ -3,21 +3,23 @@
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from temporalio.client import WorkflowHandle
+from temporalio.client import WorkflowFailureError, WorkflowHandle
+from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
 from starter.console.command_errors import CommandError
 from starter.sessions.goal_queues import GoalQueues
 from tests.fakes.world import World, planned
-from tests.theatre import ASK, Theatre, request
+from tests.theatre import ASK, Theatre, light_theatre, request
 from tests.waiting import ends, until
 from workflows import queues
-from workflows.domain.session.queued_goal import QueueRequest, QueueState
+from workflows.contracts.contract import PATIENT
+from workflows.domain.session.queued_goal import QueuedGoal, QueueRequest, QueueState, SetAside
 from workflows.domain.session.scheduled_goal import (
     ScheduledGoal,
     SessionMade,
@@ -25,6 +27,7 @@ from workflows.domain.session.scheduled_goal import (
     SessionNotMade,
 )
 from workflows.domain.session.session_values import SessionRequest, SessionView
+from workflows.errors import FailureType
 from workflows.schedules.repository_turn import queue_id, turn_id
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -238,6 +241,64 @@ async def test_what_is_removed_while_its_session_is_made_is_not_set_aside(queue:
     await queue.add("wrong", "right")
     await queue.until_plan("right")
     assert (await queue.state()).failed == ()
+
+
+async def set_aside_before_another(make: Callable[[], SessionMaking]) -> list[SetAside]:
+    """Return what was set aside when the goal after this one gets its turn; time is skipped."""
+    seen: list[SetAside] = []
+
+    async def look() -> SessionMaking:
+        seen[:] = (await queue.query("state", result_type=QueueState)).failed
+        await queue.terminate("seen")
+        return SessionNotMade(kind="refused", reason="unseen")
+
+    world = World(planned({"id": "a"}))
+    world.scheduled = lambda goal: look() if goal.goal == "another" else make()
+    async with light_theatre() as theatre:
+        theatre.worlds["lone"] = world
+        queue = await theatre.client.start_workflow(
+            "GoalQueue",
+            QueueRequest(
+                repository="/r", carried=QueueState(waiting=(entry("goal"), entry("another")))
+            ),
+            id="queue/lone",
+            task_queue=queues.WORKFLOWS,
+        )
+        with pytest.raises(WorkflowFailureError):
+            await ends(queue.result(), "the goal is set aside")
+    return seen
+
+
+def entry(goal: str) -> QueuedGoal:
+    """Return a goal in a queue."""
+    wanted = ScheduledGoal(name="queue", goal=goal, repository="/r")
+    return QueuedGoal(id=f"{goal:0>10}", key=goal, goal=wanted, added_at=datetime.now(UTC))
+
+
+@pytest.mark.parametrize("kind", [FailureType.PROVIDER_UNAVAILABLE, FailureType.RATE_LIMITED])
+async def test_a_goal_waits_however_long_nothing_answers(kind: str) -> None:
+    tries = list[str]()
+
+    def make() -> SessionMaking:
+        tries.append(kind)
+        if len(tries) <= PATIENT + 5:
+            raise ApplicationError("no answer", type=kind)
+        return SessionNotMade(kind="refused", reason="no models")
+
+    assert [each.reason for each in await set_aside_before_another(make)] == ["no models"]
+    assert len(tries) == PATIENT + 6
+
+
+async def test_an_internal_error_that_repeats_sets_a_goal_aside() -> None:
+    tries = list[str]()
+
+    def make() -> SessionMaking:
+        tries.append("a key")
+        raise LookupError("a key")
+
+    reasons = [each.reason for each in await set_aside_before_another(make)]
+    assert reasons == ["the session could not be made: LookupError: a key"]
+    assert len(tries) == PATIENT
 
 
 @pytest.mark.slow

@@ -1,7 +1,8 @@
 """A repository's queue: one session after the other for its goals; goals that fail are set aside.
 
-A session that another schedule or a person started has the repository first: the queue waits. Its
-state is the whole queue; there is no file beside it. `policy.intake.queue_rules` has the rules.
+A session that another schedule or a person started has the repository first: the queue waits, as it
+does while no worker or no service answers. Its state is the whole queue; there is no file beside
+it. `policy.intake.queue_rules` has the rules.
 """
 
 from datetime import timedelta
@@ -20,6 +21,7 @@ from workflows.domain.session.queued_goal import (
 )
 from workflows.domain.session.scheduled_goal import IssuesQueued, SessionMade, SessionNotMade
 from workflows.domain.session.session_values import SessionRequest
+from workflows.failures import is_unanswered
 from workflows.policy.intake import queue_rules
 from workflows.schedules.repository_turn import RepositoryTurn, turn_id
 
@@ -142,7 +144,8 @@ async def _made(entry: QueuedGoal) -> SessionMade | SessionNotMade | IssuesQueue
         return await MAKE_SESSION.ask(entry.goal, f"queue: which session to start for {entry.id}")
     except ActivityError as error:
         reason = f"the session could not be made: {error.cause or error}"
-        return SessionNotMade(kind="refused", reason=reason[:2_000])
+        waits = is_unanswered(error) and workflow.patched("unanswered-goal-waits")
+        return SessionNotMade(kind="busy" if waits else "refused", reason=reason[:2_000])
 
 
 def _is_long() -> bool:
