@@ -2,24 +2,40 @@
 
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from temporalio.client import WorkflowFailureError, WorkflowHandle
+from temporalio.client import (
+    WorkflowFailureError,
+    WorkflowHandle,
+    WorkflowUpdateHandle,
+    WorkflowUpdateStage,
+)
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from starter.console.command_errors import CommandError
 from starter.sessions.goal_queues import GoalQueues
+from tests.fakes.held_queue import HeldQueue
 from tests.fakes.world import World, planned
 from tests.theatre import ASK, Theatre, light_theatre, request
 from tests.waiting import ends, until
+from workers import wiring
+from workers.roles import Role as WorkerRole
 from workflows import queues
 from workflows.contracts.contract import PATIENT
-from workflows.domain.session.queued_goal import QueuedGoal, QueueRequest, QueueState, SetAside
+from workflows.domain.session.queued_goal import (
+    NamedEntry,
+    QueueAnswer,
+    QueuedGoal,
+    QueueRequest,
+    QueueState,
+    SetAside,
+)
 from workflows.domain.session.scheduled_goal import (
     ScheduledGoal,
     SessionMade,
@@ -28,6 +44,7 @@ from workflows.domain.session.scheduled_goal import (
 )
 from workflows.domain.session.session_values import SessionRequest, SessionView
 from workflows.errors import FailureType
+from workflows.schedules.goal_queue import GoalQueue
 from workflows.schedules.repository_turn import queue_id, turn_id
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -70,14 +87,14 @@ class Queue:
         self.started[goal] = made
         return made
 
-    async def start(self, **facts: Any) -> None:
+    async def start(self, task_queue: str = queues.WORKFLOWS, **facts: Any) -> None:
         """Start the queue as the first `enqueue` would, with other times."""
         facts = {"busy_wait": timedelta(milliseconds=50), **facts}
         await self.theatre.client.start_workflow(
             "GoalQueue",
             QueueRequest(repository=self.repository, **facts),
             id=self.id,
-            task_queue=queues.WORKFLOWS,
+            task_queue=task_queue,
             memo={"repository": self.repository},
         )
 
@@ -142,7 +159,8 @@ class Queue:
 async def queue(theatre: Theatre) -> AsyncGenerator[Queue]:
     made = Queue(theatre)
     yield made
-    await made.handle.terminate("the test is over")
+    with suppress(RPCError):  # a test may have ended it
+        await made.handle.terminate("the test is over")
     for each in made.started.values():
         session = theatre.client.get_workflow_handle(each.workflow_id)
         with suppress(RPCError):  # it has ended, or was never started
@@ -299,6 +317,55 @@ async def test_an_internal_error_that_repeats_sets_a_goal_aside() -> None:
     reasons = [each.reason for each in await set_aside_before_another(make)]
     assert reasons == ["the session could not be made: LookupError: a key"]
     assert len(tries) == PATIENT
+
+
+@asynccontextmanager
+async def removing_while_a_session_starts(
+    queue: Queue,
+) -> AsyncGenerator[WorkflowUpdateHandle[QueueAnswer]]:
+    """Ask for the removal of a goal while its session is being started, then let it start."""
+    honest = [each for each in wiring.workflows_for(WorkerRole.WORKFLOWS) if each != GoalQueue]
+    async with Worker(
+        queue.theatre.client,
+        task_queue="held",
+        workflows=[*honest, HeldQueue],
+        workflow_runner=UnsandboxedWorkflowRunner(),
+    ):
+        await queue.start("held", carried=QueueState(waiting=(entry("goal"),)))
+        await until(lambda: queue.handle.query("is_held"), "a session is being started")
+        removal = await queue.handle.start_update(
+            "remove",
+            NamedEntry(id=entry("goal").id),
+            wait_for_stage=WorkflowUpdateStage.ACCEPTED,
+            result_type=QueueAnswer,
+        )
+        await queue.handle.signal("go")
+        try:
+            yield removal
+        finally:
+            await queue.handle.terminate("its worker ends")
+
+
+async def test_a_removal_while_the_session_starts_names_the_session_to_stop(queue: Queue) -> None:
+    async with removing_while_a_session_starts(queue) as removal:
+        answer = await ends(removal.result(), "the answer")
+        session = await queue.until_plan("goal")
+        await session.signal("stop", {})
+        await ends(session.result(), "the session ends")
+        name = session.id.partition("/")[2]
+        assert f"`stop {name}` ends that session" in answer.refused
+
+
+async def test_a_removal_while_the_start_fails_holds(queue: Queue) -> None:
+    other = queue.request("other")
+    turn = await queue.theatre.client.start_workflow(
+        "RepositoryTurn", other, id=turn_id(queue.repository), task_queue=queues.WORKFLOWS
+    )
+    async with removing_while_a_session_starts(queue) as removal:
+        assert (await ends(removal.result(), "the answer")).refused == ""
+        state = await queue.state()
+        assert (state.waiting, state.current, state.failed) == ((), None, ())
+    await turn.terminate("the test is over")
 
 
 @pytest.mark.slow
