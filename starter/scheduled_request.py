@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from starter.console.command_errors import explained
+from starter.console.command_errors import CommandError, explained
 from starter.console.exit_codes import ExitCode
 from starter.input.session_request import RunOptions, make_request, settings_for
 from workflows.domain.session.notification import NotificationKind
@@ -30,22 +30,31 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Answer the request on the standard input."""
+    from workers.hosting.starter_processes import NO_ANSWER
+
     goal = ScheduledGoal.model_validate_json(sys.stdin.buffer.read())
-    sys.stdout.write(asyncio.run(answer(goal)).model_dump_json())
+    try:
+        sys.stdout.write(asyncio.run(answer(goal)).model_dump_json())
+    except CommandError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(NO_ANSWER)
 
 
 async def answer(goal: ScheduledGoal) -> SessionMaking:
     """Return the session that a schedule starts now, or why it starts none.
 
     Raises:
-        Exception: something failed that may pass, such as the connection to the server.
+        CommandError: the server or the hosting service does not answer now.
+        Exception: an internal error.
     """
     try:
         return await _made(goal)
     except Exception as error:
         known = explained(error)
-        if known is None or known.code is ExitCode.UNAVAILABLE:
+        if known is None:
             raise
+        if known.code is ExitCode.UNAVAILABLE:
+            raise known from error
         is_told = _wants_to_be_told()
         return SessionNotMade(kind="refused", reason=str(known)[:2_000], is_told=is_told)
 

@@ -84,12 +84,17 @@ class AgentWorkflow:
     @workflow.signal
     def hold(self, hold: Hold) -> None:
         """Wait with what needs a provider or tool of which too many calls fail."""
+        if error_windows.is_ended(hold, self._agent.state.resumed_at):
+            return  # it was under way when a person resumed
         holds = error_windows.with_hold(self._agent.state.holds, hold)
         self._agent.update(holds=holds)
 
     @workflow.signal
     def resume(self) -> None:
-        """Continue after a pause, and after a hold."""
+        """Continue after a pause, and after a hold; the session tells the ledger of it."""
+        if workflow.patched("resume-ends-holds"):
+            self._agent.update(is_paused=False, holds=(), resumed_at=workflow.now())
+            return
         holds = error_windows.current(self._agent.state.holds, workflow.now())
         resumed = tuple(each.subject for each in holds)
         self._agent.update(is_paused=False, holds=(), resumed=resumed)
@@ -202,6 +207,7 @@ class AgentWorkflow:
             return ()
         names = ", ".join(call.name for call in calls)
         summary = f"turn {self._agent.state.turn}: {names}"
+        self._counts.begin()
         work = RUN_TOOLS.ask(self._tools(calls), summary, queue=self._request.host_queue)
         try:
             done = await self._agent.stoppable(work)

@@ -3,10 +3,13 @@
 from temporalio import exceptions
 from temporalio.exceptions import ActivityError, ApplicationError, TimeoutType
 
+from workflows.errors import FailureType
+
 _TIMEOUTS = {
     TimeoutType.START_TO_CLOSE: "TemporalTimeout:StartToClose",
     TimeoutType.HEARTBEAT: "TemporalTimeout:Heartbeat",
 }
+_UNANSWERED = frozenset({FailureType.PROVIDER_UNAVAILABLE, FailureType.RATE_LIMITED})
 
 
 def failure_type(error: ActivityError) -> str:
@@ -21,6 +24,15 @@ def failure_type(error: ActivityError) -> str:
     if isinstance(cause, exceptions.TimeoutError):
         return _TIMEOUTS.get(cause.type, "TemporalTimeout") if cause.type else "TemporalTimeout"
     return "Unknown"
+
+
+def is_unanswered(error: ActivityError) -> bool:
+    """Tell whether an activity failed because no worker or no service answered.
+
+    The same request may succeed later, unlike one that was refused or met an internal error.
+    """
+    kind = failure_type(error)
+    return kind in _UNANSWERED or kind.startswith("TemporalTimeout")
 
 
 def may_have_run(error: BaseException | None) -> bool:

@@ -24,7 +24,7 @@ from workflows.domain.budget import (
     LedgerView,
     ProviderFault,
 )
-from workflows.domain.error_count import Counted, Hold
+from workflows.domain.error_count import Counted, Hold, HoldsEnded
 from workflows.policy.agent import error_windows, model_failures
 from workflows.policy.money import amounts_in_words, grants
 from workflows.policy.text.log_events import log_event
@@ -36,8 +36,8 @@ _BURN_NOTICE_EVERY = timedelta(minutes=1)
 class SessionLedger:
     """Purpose: caps that hold under any concurrency.
 
-    Signals: `ask`, `close_account`, `provider_fault`, `counted`, `set_cap`, `finish`. Query:
-    `state`. A continuation carries the accounts, the known faults, the counts of errors, the
+    Signals: `ask`, `close_account`, `provider_fault`, `counted`, `end_holds`, `set_cap`, `finish`.
+    Query: `state`. A continuation carries the accounts, the known faults, the counts of errors, the
     unserved messages, and whether the warning was given.
     """
 
@@ -48,6 +48,7 @@ class SessionLedger:
         self._is_warned = request.is_warned
         self._faults = request.faults
         self._windows = request.windows
+        self._holds_ended_at = request.holds_ended_at
         self._inbox: list[LedgerMessage] = list(request.inbox)
         self._is_finished = request.is_finished
         self._served = 0
@@ -86,6 +87,11 @@ class SessionLedger:
     def counted(self, report: Counted) -> None:
         """An agent reports its calls and their errors."""
         self._inbox.append(report)
+
+    @workflow.signal
+    def end_holds(self, ended: HoldsEnded) -> None:
+        """A person resumed the session."""
+        self._inbox.append(ended)
 
     @workflow.signal
     def set_cap(self, changed: CapChanged) -> None:
@@ -129,6 +135,9 @@ class SessionLedger:
                 await self._take_fault(message)
             case Counted():
                 await self._take_count(message, now)
+            case HoldsEnded():
+                self._windows = error_windows.without_holds(self._windows)
+                self._holds_ended_at = message.at
         await self._watch(now)
 
     async def _take_fault(self, fault: ProviderFault) -> None:
@@ -140,6 +149,7 @@ class SessionLedger:
     async def _take_count(self, report: Counted, now: datetime) -> None:
         """Let agents wait that use what fails too often, and the person know."""
         percent = self._request.auto_pause_percent
+        report = error_windows.since_resumed(report, self._holds_ended_at)
         self._windows, fresh = error_windows.take(self._windows, report, percent, now)
         for hold in error_windows.held(self._windows, report, now):
             await _signal(report.workflow_id, "hold", hold)
@@ -208,6 +218,7 @@ class SessionLedger:
             is_finished=self._is_finished,
             auto_pause_percent=self._request.auto_pause_percent,
             windows=self._windows,
+            holds_ended_at=self._holds_ended_at,
         )
 
 

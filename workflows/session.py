@@ -18,6 +18,7 @@ from workflows.delivery.branch_forward import fast_forwarded
 from workflows.delivery.pull_request_course import PullRequestCourse
 from workflows.domain.agent.agent_settings import AgentSettings
 from workflows.domain.budget import CapChanged
+from workflows.domain.error_count import HoldsEnded
 from workflows.domain.plan import Plan
 from workflows.domain.session.query_answers import (
     SessionOutcome,
@@ -51,6 +52,7 @@ from workflows.sessions.preparation import baseline, check_plan, prepare
 from workflows.sessions.report_inbox import ReportInbox
 from workflows.sessions.running_waves import (
     RunningWaves,
+    end_holds,
     finish_ledger,
     ledger_lost,
     set_cap,
@@ -335,6 +337,9 @@ class SessionWorkflow:
                 await self._waves.say(effect)
             case effects.TellWaves():
                 await self._waves.tell(effect)
+            case effects.EndHolds():
+                if workflow.patched("resume-reaches-ledger"):
+                    await end_holds(self._request.ledger_id, HoldsEnded(at=workflow.now()))
             case effects.SetCap():
                 await set_cap(self._request.ledger_id, CapChanged(usd=effect.usd))
             case effects.PlanAgain():

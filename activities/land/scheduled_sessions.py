@@ -3,8 +3,14 @@
 from collections.abc import Awaitable, Callable
 
 from temporalio import activity
+from temporalio.exceptions import ApplicationError
 
 from workflows.domain.session.scheduled_goal import ScheduledGoal, SessionMaking
+from workflows.errors import FailureType
+
+
+class NoAnswerError(RuntimeError):
+    """The server or the hosting service does not answer now."""
 
 
 class ScheduleActivities:
@@ -16,5 +22,13 @@ class ScheduleActivities:
 
     @activity.defn(name="schedules.make")
     async def make(self, goal: ScheduledGoal) -> SessionMaking:
-        """Return the request of a session for this goal, or why there is none."""
-        return await self._make(goal)
+        """Return the request of a session for this goal, or why there is none.
+
+        Raises:
+            ApplicationError: ProviderUnavailable: the same request may succeed later.
+        """
+        try:
+            return await self._make(goal)
+        except NoAnswerError as error:
+            kind = FailureType.PROVIDER_UNAVAILABLE
+            raise ApplicationError(str(error), type=kind) from error

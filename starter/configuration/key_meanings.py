@@ -183,7 +183,8 @@ MEANINGS: Final = {
     "`https://HOST/{repository}.git`",
     "hosting.NAME.token": "name of the environment variable that holds the token; default: "
     "`GH_TOKEN` or `GITHUB_TOKEN` for GitHub, `GITLAB_TOKEN` for GitLab, `GITEA_TOKEN` or "
-    "`FORGEJO_TOKEN` for Gitea and Forgejo; without these, the login of `gh` or `glab`",
+    "`FORGEJO_TOKEN` for Gitea and Forgejo; without these, the login of `gh` or `glab`. "
+    "Two hosts use one variable only if both entries name it",
     "on_cap": "what happens at the cap, and in the other cases in which a session pauses "
     "automatically ([operating](operating.md#pause-stop-resume)): `pause` waits for you, `stop` "
     "ends the "

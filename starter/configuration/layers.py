@@ -12,7 +12,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from activities.ports.endpoints import ProviderEntry
-from activities.ports.land.hosting_entries import HostingEntry
+from activities.ports.land.hosting_entries import HostingEntries, HostingEntry
 from activities.ports.land.notification_port import NotificationSettings
 from activities.text.text_files import TextFileError, decode_text, read_bounded
 from activities.yaml_documents.source_places import Places
@@ -28,7 +28,7 @@ _OTHER_NAME = "blueflame.yml"
 SPELLING = {"validation": "validate", "copies": "copy", "routes": "models"}
 """Fields whose key in the file has another name."""
 _PROVIDERS: Final = TypeAdapter(dict[Provider, ProviderEntry])
-_HOSTING: Final = TypeAdapter(dict[str, HostingEntry])
+_HOSTING: Final = TypeAdapter(HostingEntries)
 BY_NAME = ("providers", "catalogue", "hosting")
 """Mappings in which a later layer replaces entries, not the whole."""
 
@@ -182,8 +182,28 @@ def described(values: Mapping[str, object]) -> dict[Provider, ProviderEntry]:
 
 
 def hosting_services(values: Mapping[str, object]) -> dict[str, HostingEntry]:
-    """Return the hosting services among dotted keys, by their hosts' names."""
-    return _HOSTING.validate_python(entries_of("hosting", values))
+    """Return the hosting services among dotted keys, by their hosts' names.
+
+    Raises:
+        ConfigurationError: entries of different layers conflict.
+    """
+    return checked_hosting(entries_of("hosting", values), "the configuration: hosting")
+
+
+def checked_hosting(entries: Mapping[str, object], source: str) -> dict[str, HostingEntry]:
+    """Return hosting services that come from several places.
+
+    Args:
+        entries: by their hosts' names.
+        source: the beginning of a complaint.
+
+    Raises:
+        ConfigurationError: they conflict.
+    """
+    try:
+        return _HOSTING.validate_python(entries)
+    except ValidationError as error:
+        raise ConfigurationError(f"{source}: {word(error.errors(include_url=False)[0])}") from None
 
 
 def entries_of(section: str, values: Mapping[str, object]) -> dict[str, object]:

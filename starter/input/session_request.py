@@ -115,9 +115,9 @@ async def _read_hosted(
 
 def hosting_of(configuration: "Configuration") -> "Mapping[str, HostingEntry]":
     """Return the hosting services that the person configured, in their file or a variable."""
-    from starter.machine.own_settings import read_settings
+    from starter.machine.own_settings import read_settings, with_hosting
 
-    return {**configuration.hosting, **read_settings().hosting}
+    return with_hosting(read_settings(), configuration.hosting).hosting
 
 
 def sources(options: RunOptions, root: Path | None, settings: "Settings") -> "Sources":
@@ -190,10 +190,15 @@ def settings_for(options: RunOptions, configuration: "Configuration", root: Path
         CommandError: something that the configuration names is not on this machine.
     """
     from starter.machine.own_environment.toolchain_look import check_toolchains
-    from starter.machine.own_settings import read_settings, with_own_registries, with_own_toolchains
+    from starter.machine.own_settings import (
+        read_settings,
+        with_hosting,
+        with_own_registries,
+        with_own_toolchains,
+    )
 
     settings = read_settings().evolve(providers=configuration.providers)
-    settings = settings.evolve(hosting={**configuration.hosting, **settings.hosting})
+    settings = with_hosting(settings, configuration.hosting)
     if options.playbook is not None:
         # Two ways to write one path are one playbook.
         settings = settings.evolve(playbook=options.playbook.resolve())

@@ -1,13 +1,14 @@
 """The settings of this machine's processes, with what the person's own file adds to them."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starter.console.command_errors import CommandError
 
 if TYPE_CHECKING:
+    from activities.ports.land.hosting_entries import HostingEntry
     from workers.settings import Settings
     from workflows.domain.environment import RegistryAccess
 
@@ -79,8 +80,20 @@ def with_own_hosting(settings: "Settings") -> "Settings":
     from workers.own_file import user_file
 
     file = user_file()
-    own = {} if file is None else load_hosting(file)
-    return settings.evolve(hosting={**own, **settings.hosting})
+    return with_hosting(settings, {} if file is None else load_hosting(file))
+
+
+def with_hosting(settings: "Settings", configured: "Mapping[str, HostingEntry]") -> "Settings":
+    """Return the settings with more hosting services; those of the environment have precedence.
+
+    Raises:
+        ConfigurationError: services of both would get the same token.
+    """
+    from starter.configuration.layers import checked_hosting
+
+    source = "`hosting` and BLUEFLAME_HOSTING together"
+    hosting = checked_hosting({**configured, **settings.hosting}, source)
+    return settings.evolve(hosting=hosting)
 
 
 def with_own_toolchains(settings: "Settings", named: Sequence[str] = ()) -> "Settings":

@@ -8,6 +8,7 @@ from workflows.contracts.hosting_contracts import (
     PublishedPull,
     PublishOutcome,
     PublishPull,
+    PullRefused,
 )
 from workflows.domain.pull_request import PullRequest, PullState
 
@@ -26,6 +27,8 @@ class HostingWorld:
         self.looked: list[LookAtPull] = []
         self.seen: Callable[[PullRequest], PullRequest] = lambda pull: pull
         """How the service shows a pull request at a look."""
+        self.refusals: list[str] = []
+        """Why the next looks are refused, the first one first; an empty text: it is not."""
 
     async def publish(self, request: PublishPull) -> PublishOutcome:
         self.published.append(request)
@@ -48,4 +51,6 @@ class HostingWorld:
 
     async def look(self, request: LookAtPull) -> LookOutcome:
         self.looked.append(request)
+        if self.refusals and (reason := self.refusals.pop(0)):
+            return PullRefused(reason=reason)
         return PublishedPull(pull=self.seen(request.pull))

@@ -20,6 +20,7 @@ from tests.theatre import Playing, Theatre, states
 from tests.waiting import ends
 from workflows.contracts.gate_contracts import RunGates
 from workflows.contracts.host_contracts import RunTools
+from workflows.contracts.land_contracts import DeliverBranch, DeliveryOutcome
 from workflows.contracts.merging_contracts import AdvanceBranch, Advanced
 from workflows.domain.gate import GateReport
 from workflows.domain.session.query_answers import SessionResult
@@ -58,12 +59,19 @@ class Held(World):
             await self.hold.outlast()
         return await super().advance(request)
 
+    async def deliver(self, request: DeliverBranch) -> DeliveryOutcome:
+        delivered = await super().deliver(request)
+        if self._at == "deliver" and len(self.delivered) == 1:
+            await self.hold.outlast()
+        return delivered
+
 
 CASES = {
     "agent": ("tools", "1/develop/dev.a.1"),
     "develop": ("tools", "1/develop"),
     "validate": ("gates", "2/validate"),
     "merge": ("advance", "3/merge"),
+    "delivered": ("deliver", "3/merge"),
 }
 
 
@@ -91,7 +99,11 @@ async def test_a_part_that_is_ended_by_hand_is_made_again(theatre: Theatre, name
         await (handle.terminate(BY_HAND) if how == "terminate" else handle.cancel())
         world.hold.release()
         result = await session.result()
-    assert result.outcome == "complete"
+    assert (result.outcome, states(result)["a"][0]) == ("complete", "merged")
+    assert (result.branch, result.head) == (
+        f"blueflame/{session.handle.id.partition('/')[2]}",
+        world.delivered[-1].new,
+    )
     is_consistent(world, result)
 
 

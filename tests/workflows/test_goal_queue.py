@@ -2,23 +2,41 @@
 
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import suppress
-from datetime import timedelta
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from temporalio.client import WorkflowHandle
+from temporalio.client import (
+    WorkflowFailureError,
+    WorkflowHandle,
+    WorkflowUpdateHandle,
+    WorkflowUpdateStage,
+)
+from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from starter.console.command_errors import CommandError
 from starter.sessions.goal_queues import GoalQueues
+from tests.fakes.held_queue import HeldQueue
 from tests.fakes.world import World, planned
-from tests.theatre import ASK, Theatre, request
+from tests.theatre import ASK, Theatre, light_theatre, request
 from tests.waiting import ends, until
+from workers import wiring
+from workers.roles import Role as WorkerRole
 from workflows import queues
+from workflows.contracts.contract import PATIENT
 from workflows.domain.session.query_answers import SessionView
-from workflows.domain.session.queued_goal import QueueRequest, QueueState
+from workflows.domain.session.queued_goal import (
+    NamedEntry,
+    QueueAnswer,
+    QueuedGoal,
+    QueueRequest,
+    QueueState,
+    SetAside,
+)
 from workflows.domain.session.scheduled_goal import (
     ScheduledGoal,
     SessionMade,
@@ -26,6 +44,8 @@ from workflows.domain.session.scheduled_goal import (
     SessionNotMade,
 )
 from workflows.domain.session.session_start import SessionRequest
+from workflows.errors import FailureType
+from workflows.schedules.goal_queue import GoalQueue
 from workflows.schedules.repository_turn import queue_id, turn_id
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -68,14 +88,14 @@ class Queue:
         self.started[goal] = made
         return made
 
-    async def start(self, **facts: Any) -> None:
+    async def start(self, task_queue: str = queues.WORKFLOWS, **facts: Any) -> None:
         """Start the queue as the first `enqueue` would, with other times."""
         facts = {"busy_wait": timedelta(milliseconds=50), **facts}
         await self.theatre.client.start_workflow(
             "GoalQueue",
             QueueRequest(repository=self.repository, **facts),
             id=self.id,
-            task_queue=queues.WORKFLOWS,
+            task_queue=task_queue,
             memo={"repository": self.repository},
         )
 
@@ -140,7 +160,8 @@ class Queue:
 async def queue(theatre: Theatre) -> AsyncGenerator[Queue]:
     made = Queue(theatre)
     yield made
-    await made.handle.terminate("the test is over")
+    with suppress(RPCError):  # a test may have ended it
+        await made.handle.terminate("the test is over")
     for each in made.started.values():
         session = theatre.client.get_workflow_handle(each.workflow_id)
         with suppress(RPCError):  # it has ended, or was never started
@@ -239,6 +260,113 @@ async def test_what_is_removed_while_its_session_is_made_is_not_set_aside(queue:
     await queue.add("wrong", "right")
     await queue.until_plan("right")
     assert (await queue.state()).failed == ()
+
+
+async def set_aside_before_another(make: Callable[[], SessionMaking]) -> list[SetAside]:
+    """Return what was set aside when the goal after this one gets its turn; time is skipped."""
+    seen: list[SetAside] = []
+
+    async def look() -> SessionMaking:
+        seen[:] = (await queue.query("state", result_type=QueueState)).failed
+        await queue.terminate("seen")
+        return SessionNotMade(kind="refused", reason="unseen")
+
+    world = World(planned({"id": "a"}))
+    world.scheduled = lambda goal: look() if goal.goal == "another" else make()
+    async with light_theatre() as theatre:
+        theatre.worlds["lone"] = world
+        queue = await theatre.client.start_workflow(
+            "GoalQueue",
+            QueueRequest(
+                repository="/r", carried=QueueState(waiting=(entry("goal"), entry("another")))
+            ),
+            id="queue/lone",
+            task_queue=queues.WORKFLOWS,
+        )
+        with pytest.raises(WorkflowFailureError):
+            await ends(queue.result(), "the goal is set aside")
+    return seen
+
+
+def entry(goal: str) -> QueuedGoal:
+    """Return a goal in a queue."""
+    wanted = ScheduledGoal(name="queue", goal=goal, repository="/r")
+    return QueuedGoal(id=f"{goal:0>10}", key=goal, goal=wanted, added_at=datetime.now(UTC))
+
+
+@pytest.mark.parametrize("kind", [FailureType.PROVIDER_UNAVAILABLE, FailureType.RATE_LIMITED])
+async def test_a_goal_waits_however_long_nothing_answers(kind: str) -> None:
+    tries = list[str]()
+
+    def make() -> SessionMaking:
+        tries.append(kind)
+        if len(tries) <= PATIENT + 5:
+            raise ApplicationError("no answer", type=kind)
+        return SessionNotMade(kind="refused", reason="no models")
+
+    assert [each.reason for each in await set_aside_before_another(make)] == ["no models"]
+    assert len(tries) == PATIENT + 6
+
+
+async def test_an_internal_error_that_repeats_sets_a_goal_aside() -> None:
+    tries = list[str]()
+
+    def make() -> SessionMaking:
+        tries.append("a key")
+        raise LookupError("a key")
+
+    reasons = [each.reason for each in await set_aside_before_another(make)]
+    assert reasons == ["the session could not be made: LookupError: a key"]
+    assert len(tries) == PATIENT
+
+
+@asynccontextmanager
+async def removing_while_a_session_starts(
+    queue: Queue,
+) -> AsyncGenerator[WorkflowUpdateHandle[QueueAnswer]]:
+    """Ask for the removal of a goal while its session is being started, then let it start."""
+    honest = [each for each in wiring.workflows_for(WorkerRole.WORKFLOWS) if each != GoalQueue]
+    async with Worker(
+        queue.theatre.client,
+        task_queue="held",
+        workflows=[*honest, HeldQueue],
+        workflow_runner=UnsandboxedWorkflowRunner(),
+    ):
+        await queue.start("held", carried=QueueState(waiting=(entry("goal"),)))
+        await until(lambda: queue.handle.query("is_held"), "a session is being started")
+        removal = await queue.handle.start_update(
+            "remove",
+            NamedEntry(id=entry("goal").id),
+            wait_for_stage=WorkflowUpdateStage.ACCEPTED,
+            result_type=QueueAnswer,
+        )
+        await queue.handle.signal("go")
+        try:
+            yield removal
+        finally:
+            await queue.handle.terminate("its worker ends")
+
+
+async def test_a_removal_while_the_session_starts_names_the_session_to_stop(queue: Queue) -> None:
+    async with removing_while_a_session_starts(queue) as removal:
+        answer = await ends(removal.result(), "the answer")
+        session = await queue.until_plan("goal")
+        await session.signal("stop", {})
+        await ends(session.result(), "the session ends")
+        name = session.id.partition("/")[2]
+        assert f"`stop {name}` ends that session" in answer.refused
+
+
+async def test_a_removal_while_the_start_fails_holds(queue: Queue) -> None:
+    other = queue.request("other")
+    turn = await queue.theatre.client.start_workflow(
+        "RepositoryTurn", other, id=turn_id(queue.repository), task_queue=queues.WORKFLOWS
+    )
+    async with removing_while_a_session_starts(queue) as removal:
+        assert (await ends(removal.result(), "the answer")).refused == ""
+        state = await queue.state()
+        assert (state.waiting, state.current, state.failed) == ((), None, ())
+    await turn.terminate("the test is over")
 
 
 @pytest.mark.slow

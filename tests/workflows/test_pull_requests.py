@@ -247,6 +247,21 @@ async def test_following_ends_with_the_time(theatre: Theatre):
     assert world.hosting.looked
 
 
+async def test_a_refused_look_is_told_once_until_one_succeeds(theatre: Theatre):
+    world = World(planned({"id": "a"}))
+    refusals = [*["there is no token"] * 3, "", *["there is no token"] * 2]
+    world.hosting.refusals = refusals
+    world.hosting.seen = lambda pull: pull if refusals else pull.evolve(state=PullState.MERGED)
+    proposing = theatre.session(world, deliver="pull_request", pull_request=FOLLOWED)
+    async with proposing as session:
+        result = await session.result()
+        notices = (await session.view()).notices
+    assert result.outcome == "complete"
+    (told,) = [each for each in notices if "there is no token" in each.text]
+    assert (told.kind, told.count) == (NoticeKind.DELIVERY, 2)
+    assert told.text == "checks and reviews of the pull request are not seen: there is no token"
+
+
 class SlowToClose(HostingWorld):
     """A service that does not answer when a pull request is to be closed, until it is let go."""
 

@@ -25,22 +25,33 @@ if TYPE_CHECKING:
 _MAKING: TypeAdapter[SessionMaking] = TypeAdapter(SessionMaking)
 _REPORT_SECONDS: Final = 150.0
 """For a report, and for those that were asked for before it."""
+NO_ANSWER: Final = 75
+"""How a process of the command line exits if the server or a hosting service does not answer."""
 
 
 class SessionCommandError(RuntimeError):
     """The command line answered nothing that can be used."""
+
+    def __init__(self, text: str, code: int | None = None) -> None:
+        """Args: what it said last; how it exited."""
+        super().__init__(text)
+        self.code = code
 
 
 async def make_session(goal: ScheduledGoal) -> SessionMaking:
     """Return the session that `run` would start now, or why it would refuse.
 
     Raises:
+        NoAnswerError: the server or the hosting service does not answer now.
         SessionCommandError: the process failed; its last line says why.
     """
+    from activities.land.scheduled_sessions import NoAnswerError
+
     try:
         answer = await _asked("starter.scheduled_request", goal.model_dump_json())
     except SessionCommandError as error:
-        raise SessionCommandError(f"schedule {goal.name!r}: {error}") from None
+        kind = NoAnswerError if error.code == NO_ANSWER else SessionCommandError
+        raise kind(f"schedule {goal.name!r}: {error}") from None
     return _MAKING.validate_json(answer)
 
 
@@ -88,5 +99,5 @@ async def _asked(module: str, given: str) -> bytes:
         await end_child(process, has_group=True)
     if process.returncode != 0:
         last = errors.decode(errors="replace").strip().rpartition("\n")[2]
-        raise SessionCommandError(last[:1_000])
+        raise SessionCommandError(last[:1_000], process.returncode)
     return out

@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from activities.file_locks import FileLock, is_held
 from activities.ports.endpoints import ProviderEntries, ProviderEntry
-from activities.ports.land.hosting_entries import HostingEntries, HostingEntry
+from activities.ports.land.hosting_entries import HostingEntry
 from activities.uninterrupted import uninterrupted
 from workers.atomic_file import replace_text
 from workers.hosting import data_layout
@@ -230,7 +230,7 @@ class SupervisorState(BaseModel, frozen=True, extra="ignore"):
     """The toolchains that these workers know, by name."""
     registries: RegistryAccess = RegistryAccess()
     """The registries that these workers know."""
-    hosting: HostingEntries = Field(default_factory=dict[str, HostingEntry])
+    hosting: dict[str, HostingEntry] = Field(default_factory=dict[str, HostingEntry])
     """The hosting services that these workers know."""
 
 

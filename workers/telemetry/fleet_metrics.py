@@ -10,7 +10,7 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -22,7 +22,7 @@ from temporalio.client import Client
 from activities.ports.measures import Measure, ShowRows
 from workers.telemetry.fleet import Fleet, OpenSession, read_fleet
 from workers.telemetry.fleet_findings import alive, idle, parked_calls, waited, waits_for_person
-from workers.telemetry.metric_table import MOST, WaitKind
+from workers.telemetry.metric_table import MOST, OTHER, WaitKind
 from workflows.domain.budget import LedgerView
 from workflows.domain.changeset import ChangesetState
 from workflows.domain.session.session_modes import SessionPhase
@@ -35,6 +35,8 @@ _log = logging.getLogger(__name__)
 _LOOK_SECONDS: Final = 15.0
 _SHARE: Final = 20
 """It rests this many times as long as it took to look: at most a twentieth of one core."""
+_REMEMBERED: Final = timedelta(days=1)
+"""How long a queue that is gone is shown as empty."""
 
 
 async def repeat(look: Callable[[], Awaitable[None]], what: str, stop: asyncio.Event) -> None:
@@ -108,7 +110,8 @@ class FleetGauges:
     def __init__(self, measure: Measure, show: ShowRows) -> None:
         self._measure = measure
         self._show = show
-        self._queues: set[str] = set()
+        self._queues: dict[str, datetime] = {}
+        """When each queue was seen last."""
         self._providers: set[str] = set()
 
     def set(self, fleet: Fleet) -> None:
@@ -116,7 +119,7 @@ class FleetGauges:
         self._set_states(fleet.sessions)
         self._set_waits(fleet)
         self._set_money(fleet)
-        self._set_queues(fleet)
+        self._show_queues(fleet)
         # Their ids begin with the time, so the last ones are the latest.
         self._show_sessions(fleet.sessions[-MOST["session"] :], fleet)
 
@@ -168,15 +171,16 @@ class FleetGauges:
         self._measure("blueflame_burn_usd_per_minute", float(sum(burn)))
         self._measure("blueflame_burn_limit_ratio", float(max(shares, default=0)))
 
-    def _set_queues(self, fleet: Fleet) -> None:
+    def _show_queues(self, fleet: Fleet) -> None:
         now = {each.queue: each for each in fleet.queues}
-        self._queues |= set(now)
-        for name in self._queues:
-            found = now.get(name)
-            pollers = 0 if found is None else len(alive(found, fleet))
-            self._measure("blueflame_queue_pollers", pollers, queue=name)
-            backlog = 0 if found is None else found.backlog
-            self._measure("blueflame_queue_backlog", backlog, queue=name)
+        seen = self._queues | dict.fromkeys(now, fleet.at)
+        self._queues = {each: at for each, at in seen.items() if fleet.at - at < _REMEMBERED}
+        # What was seen last comes first, so that a dead host's name never displaces a living one's.
+        names = sorted(self._queues, key=self._queues.__getitem__, reverse=True)
+        pollers = {name: len(alive(each, fleet)) for name, each in now.items()}
+        backlogs = {name: each.backlog for name, each in now.items()}
+        self._show("blueflame_queue_pollers", _rows("queue", names, pollers))
+        self._show("blueflame_queue_backlog", _rows("queue", names, backlogs))
 
     def _show_sessions(self, sessions: Sequence[OpenSession], fleet: Fleet) -> None:
         named = [({"session": each.session}, each) for each in sessions]
@@ -210,6 +214,17 @@ class FleetGauges:
             "blueflame_session_quiet_seconds",
             [(_longest([fleet.at - each.last_event]), name) for name, each in named],
         )
+
+
+def _rows(
+    label: str, names: Sequence[str], values: Mapping[str, int]
+) -> list[tuple[float, dict[str, str]]]:
+    """Return a gauge's rows: 0 where there is no value, and the sum of all too many as `other`."""
+    most = MOST[label]
+    rows = [(float(values.get(name, 0)), {label: name}) for name in names[:most]]
+    if rest := names[most:]:
+        rows.append((float(sum(values.get(name, 0) for name in rest)), {label: OTHER}))
+    return rows
 
 
 def _burn(ledger: LedgerView, at: datetime) -> Decimal:

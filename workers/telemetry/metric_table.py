@@ -299,6 +299,7 @@ METRICS: Final = (
         "{work item}",
         "Work that waits in a task queue.",
         ("queue",),
+        is_replaced=True,
     ),
     Metric(
         "blueflame_queue_pollers",
@@ -306,6 +307,7 @@ METRICS: Final = (
         "{worker}",
         "Workers that lately asked a task queue for work.",
         ("queue",),
+        is_replaced=True,
     ),
 )
 

@@ -8,6 +8,7 @@ browser must also name one of the given origins, so that no other page in it can
 
 import hashlib
 import hmac
+import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -84,16 +85,20 @@ def _endpoint(
     return answer
 
 
-async def serve(codec: PayloadCodec, secret: str, origins: Sequence[str], port: int) -> None:
-    """Serve until the process is told to end.
+def listen(port: int) -> socket.socket:
+    """Take the port: from now on, connections to it wait for `serve`.
 
     Raises:
         OSError: the port is not available.
     """
-    import socket
+    return socket.create_server((HOST, port))
 
+
+async def serve(
+    codec: PayloadCodec, secret: str, origins: Sequence[str], listening: socket.socket
+) -> None:
+    """Serve on a socket of `listen` until the process is told to end."""
     from uvicorn import Config, Server
 
-    with socket.create_server((HOST, port)) as listening:
-        config = Config(codec_app(codec, secret, origins), log_level="warning", lifespan="off")
-        await Server(config).serve(sockets=[listening])
+    config = Config(codec_app(codec, secret, origins), log_level="warning", lifespan="off")
+    await Server(config).serve(sockets=[listening])

@@ -6,6 +6,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import datetime
 from typing import Final, get_args
 
 from temporalio import workflow
@@ -30,6 +31,12 @@ class CallCounts:
         self._agent = agent
         self._calls: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
+        self._began = workflow.now()
+        self._since: datetime | None = None
+
+    def begin(self) -> None:
+        """Note that a call begins: what is counted next is of this call."""
+        self._began = workflow.now()
 
     def answered(self, answer: ModelAnswered) -> None:
         """Count an answered call, and the attempts at it that failed before."""
@@ -51,6 +58,8 @@ class CallCounts:
         if self._agent.request.auto_pause_percent:
             self._calls[subject] += calls
             self._errors[subject] += errors
+            if errors and self._since is None:
+                self._since = self._began
 
     async def report(self) -> None:
         """Tell the ledger, if something failed, a person resumed, or enough has come together."""
@@ -65,8 +74,10 @@ class CallCounts:
                 CallCount(subject=subject, calls=calls, errors=self._errors[subject])
                 for subject, calls in sorted(self._calls.items())
             ),
+            since=self._since,
             resumed=resumed,
         )
+        self._since = None
         self._calls.clear()
         self._errors.clear()
         self._agent.update(resumed=())

@@ -125,6 +125,7 @@ class Conversation:
 
     async def _paid_call(self, pending: tuple[Message, ...], quote: Decimal) -> ModelAnswered:
         began = workflow.now()
+        self._counts.begin()
         try:
             outcome = await self._send(self._agent.state.prefix, pending)
             if isinstance(outcome, PrefixLost):

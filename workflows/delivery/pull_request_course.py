@@ -27,6 +27,7 @@ _GONE: Final = (
     "the workflow that keeps the pull requests is gone; open or update them yourself from the "
     "branch"
 )
+_UNSEEN: Final = "checks and reviews of the pull request are not seen: {}"
 
 
 class PullRequestCourse:
@@ -143,6 +144,9 @@ class PullRequestCourse:
         if report.fault:
             kind = NoticeKind.DELIVERY
             state = wave_outcomes.notice(state, kind, "pull request", report.fault, now)
+        if report.refused:
+            kind, text = NoticeKind.DELIVERY, _UNSEEN.format(report.refused)
+            state = wave_outcomes.notice(state, kind, "looks at pull requests", text, now)
         if is_stopped:
             return state
         return hosted_feedback.take_remarks(state, self._request.config, now)

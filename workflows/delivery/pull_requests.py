@@ -56,6 +56,7 @@ class PullRequests:
         self._is_finished = request.is_finished
         self._follow_until = request.follow_until
         self._fault = request.fault
+        self._refused = dict(request.refused)
         self._unchanged = 0
 
     @workflow.run
@@ -100,32 +101,40 @@ class PullRequests:
         return True
 
     async def _look(self) -> None:
-        """Look at what is open, and tell the session what has changed."""
+        """Look at what is open, and tell the session what has changed, or why it is not shown."""
         before = (dict(self._pulls), self._is_followed)
-        for key, known in before[0].items():
+        known_refusals = set(self._refused.values())
+        for known in before[0].values():
             if known.state in _OPEN:
-                look = LookAtPull(
-                    session=self._request.session,
-                    repository=self._request.repository,
-                    remote=self._request.remote,
-                    pull=known,
-                )
-                try:
-                    outcome = await LOOK_AT_PULL.ask(look, f"look at pull request {known.number}")
-                except ActivityError as error:
-                    log_event(
-                        workflow.logger,
-                        "pull_not_seen",
-                        pull=known.number,
-                        reason=failure_text(error),
-                    )
-                    continue
-                if isinstance(outcome, PublishedPull):
-                    self._pulls[key] = outcome.pull
+                await self._look_at(known)
         has_changed = before != (self._pulls, self._is_followed)
         self._unchanged = 0 if has_changed else self._unchanged + 1
-        if has_changed or self._is_followed:
-            await self._tell(self._fault)
+        refused = "; ".join(sorted(set(self._refused.values()) - known_refusals))
+        is_told = bool(refused) and workflow.patched("refused-look-is-told")
+        if has_changed or self._is_followed or is_told:
+            await self._tell(self._fault, refused)
+
+    async def _look_at(self, known: PullRequest) -> None:
+        look = LookAtPull(
+            session=self._request.session,
+            repository=self._request.repository,
+            remote=self._request.remote,
+            pull=known,
+        )
+        try:
+            outcome = await LOOK_AT_PULL.ask(look, f"look at pull request {known.number}")
+        except ActivityError as error:
+            reason = failure_text(error)
+            log_event(workflow.logger, "pull_not_seen", pull=known.number, reason=reason)
+            return
+        match outcome:
+            case PublishedPull():
+                self._pulls[known.key] = outcome.pull
+                self._refused.pop(known.key, None)
+            case PullRefused():
+                self._refused[known.key] = outcome.reason
+            case NoPull():
+                pass
 
     @property
     def _is_followed(self) -> bool:
@@ -176,12 +185,13 @@ class PullRequests:
         self._done[pull.key] = pull
         return ""
 
-    async def _tell(self, fault: str) -> None:
+    async def _tell(self, fault: str, refused: str = "") -> None:
         report = PullsReport(
             revision=self._tried or WantedPulls().revision,
             pulls=tuple(self._pulls.values()),
             is_followed=self._is_followed,
             fault=fault,
+            refused=refused[:1_000],
         )
         session = workflow.get_external_workflow_handle(self._request.session_workflow)
         try:
@@ -201,5 +211,6 @@ class PullRequests:
                 "fault": self._fault,
                 "is_finished": self._is_finished,
                 "follow_until": self._follow_until,
+                "refused": self._refused,
             },
         )

@@ -6,7 +6,7 @@ from typing import Literal, Self, TypedDict, Unpack
 
 from pydantic import BaseModel, Field
 
-from workflows.domain.error_count import Counted, CountWindow, Hold
+from workflows.domain.error_count import Counted, CountWindow, Hold, HoldsEnded
 from workflows.domain.evolution import evolve
 from workflows.domain.ids import AgentId
 
@@ -181,7 +181,7 @@ class CapChanged(BaseModel, frozen=True, extra="forbid"):
     usd: Decimal = Field(ge=0, allow_inf_nan=False)
 
 
-LedgerMessage = Ask | AccountClosed | CapChanged | ProviderFault | Counted
+LedgerMessage = Ask | AccountClosed | CapChanged | ProviderFault | Counted | HoldsEnded
 """All messages that a ledger serves, in the order of arrival."""
 
 
@@ -222,4 +222,6 @@ class LedgerRequest(BaseModel, frozen=True, extra="forbid"):
     """See `SessionConfig`; 0: nothing is counted."""
     windows: tuple[CountWindow, ...] = ()
     """What agents counted, one for each provider and tool."""
+    holds_ended_at: datetime | None = None
+    """When a person last ended all holds; None: never."""
     is_finished: bool = False

@@ -25,8 +25,10 @@ class Counted(BaseModel, frozen=True, extra="forbid"):
     agent: AgentId
     workflow_id: str
     counts: tuple[CallCount, ...] = ()
+    since: datetime | None = None
+    """When the first of the calls with an error began; None: there is none, or it is not known."""
     resumed: tuple[str, ...] = ()
-    """Subjects whose hold a person ended."""
+    """Subjects whose hold a person ended; only from agents that do not know `HoldsEnded`."""
 
 
 class Hold(BaseModel, frozen=True, extra="forbid"):
@@ -34,6 +36,12 @@ class Hold(BaseModel, frozen=True, extra="forbid"):
 
     subject: str
     until: datetime
+
+
+class HoldsEnded(BaseModel, frozen=True, extra="forbid"):
+    """A person resumed the session: no hold goes on, and older errors do not count any more."""
+
+    at: datetime
 
 
 class CountSample(BaseModel, frozen=True, extra="forbid"):
@@ -58,6 +66,10 @@ class CountWindow(BaseModel, frozen=True, extra="forbid"):
     last_calls: int = 0
     """In the window that was judged last."""
     last_errors: int = 0
+
+    def ended(self) -> Self:
+        """Return it without a hold and with nothing counted; its users stay known."""
+        return type(self)(subject=self.subject, users=self.users)
 
     def noting(self, users: dict[AgentId, str]) -> Self:
         """Return it with these users."""

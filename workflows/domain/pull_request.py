@@ -133,6 +133,8 @@ class PullsRequest(BaseModel, frozen=True, extra="forbid"):
     follow_until: datetime | None = None
     """When the time to follow them is over; None: it has not begun."""
     is_finished: bool = False
+    refused: dict[str, str] = {}
+    """Why the last look at a pull request was refused, by its key; the session was told."""
 
 
 class PullsReport(BaseModel, frozen=True, extra="forbid"):
@@ -145,3 +147,5 @@ class PullsReport(BaseModel, frozen=True, extra="forbid"):
     """The time to follow them is over, or none of them is open."""
     fault: str = Field(default="", max_length=1_000)
     """Why some wish is not fulfilled, and what to do; empty if all are."""
+    refused: str = Field(default="", max_length=1_000)
+    """Why looks are refused now, in the first report after it began; empty in all others."""

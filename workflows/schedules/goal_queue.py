@@ -1,7 +1,8 @@
 """A repository's queue: one session after the other for its goals; goals that fail are set aside.
 
-A session that another schedule or a person started has the repository first: the queue waits. Its
-state is the whole queue; there is no file beside it. `policy.intake.queue_rules` has the rules.
+A session that another schedule or a person started has the repository first: the queue waits, as it
+does while no worker or no service answers. Its state is the whole queue; there is no file beside
+it. `policy.intake.queue_rules` has the rules.
 """
 
 from datetime import timedelta
@@ -12,6 +13,7 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError, WorkflowAlr
 from workflows.contracts.land_contracts import MAKE_SESSION
 from workflows.domain.session.queued_goal import (
     Enqueue,
+    EntryId,
     NamedEntry,
     QueueAnswer,
     QueuedGoal,
@@ -20,8 +22,11 @@ from workflows.domain.session.queued_goal import (
 )
 from workflows.domain.session.scheduled_goal import IssuesQueued, SessionMade, SessionNotMade
 from workflows.domain.session.session_start import SessionRequest
+from workflows.failures import is_unanswered
 from workflows.policy.intake import queue_rules
 from workflows.schedules.repository_turn import RepositoryTurn, turn_id
+
+TurnHandle = workflow.ChildWorkflowHandle[RepositoryTurn, str]
 
 
 @workflow.defn(name="GoalQueue")
@@ -39,6 +44,7 @@ class GoalQueue:
         self._state = request.carried
         self._has_news = False
         self._begun = 0
+        self._starting: EntryId | None = None
 
     @workflow.run
     async def run(self, request: QueueRequest) -> None:
@@ -57,8 +63,13 @@ class GoalQueue:
         return self._changed(queue_rules.enqueued(self._state, wanted.entries))
 
     @workflow.update
-    def remove(self, wanted: NamedEntry) -> QueueAnswer:
-        """Take a goal out that waits or was set aside."""
+    async def remove(self, wanted: NamedEntry) -> QueueAnswer:
+        """Take a goal out that waits or was set aside.
+
+        While its session is being started, the answer waits: what was removed never starts.
+        """
+        if self._starting == wanted.id and workflow.patched("removal-waits-for-start"):
+            await workflow.wait_condition(lambda: self._starting != wanted.id)
         return self._changed(queue_rules.removed(self._state, wanted.id))
 
     @workflow.update
@@ -112,25 +123,38 @@ class GoalQueue:
                 self._state = queue_rules.set_aside(self._state, entry, text, now)
 
     async def _play(self, entry: QueuedGoal, request: SessionRequest) -> None:
-        try:
-            turn = await workflow.start_child_workflow(
-                RepositoryTurn.run,
-                request,
-                id=turn_id(request.repository),
-                static_summary=request.repository[:200],
-                parent_close_policy=workflow.ParentClosePolicy.ABANDON,
-            )
-        except WorkflowAlreadyStartedError:
+        if (turn := await self._turn(entry, request)) is None:
             await self._wait(f"a schedule's session is open on {request.repository!r}")
             return
-        self._begun += 1
-        self._state = queue_rules.begun(self._state, entry, request.session)
         outcome = lost = ""
         try:
             outcome = await turn  # Updates change the state during the wait
         except ChildWorkflowError as error:
             lost = str(error.cause or error)
         self._state = queue_rules.ended(self._state, outcome, workflow.now(), lost)
+
+    async def _turn(self, entry: QueuedGoal, request: SessionRequest) -> TurnHandle | None:
+        """Let a goal's session begin; None: a schedule's session has the repository."""
+        self._starting = entry.id
+        try:
+            turn = await self._started(request)
+            self._begun += 1
+            self._state = queue_rules.begun(self._state, entry, request.session)
+        except WorkflowAlreadyStartedError:
+            return None
+        else:
+            return turn
+        finally:
+            self._starting = None
+
+    async def _started(self, request: SessionRequest) -> TurnHandle:
+        return await workflow.start_child_workflow(
+            RepositoryTurn.run,
+            request,
+            id=turn_id(request.repository),
+            static_summary=request.repository[:200],
+            parent_close_policy=workflow.ParentClosePolicy.ABANDON,
+        )
 
     async def _wait(self, reason: str) -> None:
         self._state = queue_rules.held(self._state, reason)
@@ -142,7 +166,8 @@ async def _made(entry: QueuedGoal) -> SessionMade | SessionNotMade | IssuesQueue
         return await MAKE_SESSION.ask(entry.goal, f"queue: which session to start for {entry.id}")
     except ActivityError as error:
         reason = f"the session could not be made: {error.cause or error}"
-        return SessionNotMade(kind="refused", reason=reason[:2_000])
+        waits = is_unanswered(error) and workflow.patched("unanswered-goal-waits")
+        return SessionNotMade(kind="busy" if waits else "refused", reason=reason[:2_000])
 
 
 def _is_long() -> bool:

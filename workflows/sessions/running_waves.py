@@ -23,6 +23,7 @@ from temporalio.types import MethodAsyncSingleParam
 from workflows.agent_lifecycle import ChildHandle, failure_text, tell
 from workflows.develop_wave import DevelopWave
 from workflows.domain.budget import CapChanged, LedgerRequest
+from workflows.domain.error_count import HoldsEnded
 from workflows.domain.ids import SessionId, TaskId
 from workflows.domain.session.session_start import SessionRequest
 from workflows.domain.session.session_state import SessionState
@@ -262,6 +263,12 @@ async def set_cap(ledger_id: str, changed: CapChanged) -> None:
     """Tell the ledger a new cap; one that is gone is reported by `ledger_lost`."""
     with contextlib.suppress(ApplicationError):
         await workflow.get_external_workflow_handle(ledger_id).signal("set_cap", changed)
+
+
+async def end_holds(ledger_id: str, ended: HoldsEnded) -> None:
+    """Tell the ledger that a person resumed; one that is gone is reported by `ledger_lost`."""
+    with contextlib.suppress(ApplicationError):
+        await workflow.get_external_workflow_handle(ledger_id).signal("end_holds", ended)
 
 
 async def finish_ledger(ledger_id: str, has_closed: Callable[[], bool]) -> None:

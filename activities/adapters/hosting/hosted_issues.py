@@ -5,10 +5,11 @@ a label that does not exist, so what comes is filtered by label here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from activities.adapters.hosting import gitea, github, gitlab
+from activities.adapters.hosting.configured_services import ConfiguredServices
 from activities.adapters.hosting.hosting_http import HostingHttp
 from activities.adapters.hosting.hosting_tokens import find_token
 from activities.ports.land.hosting_entries import (
@@ -16,14 +17,10 @@ from activities.ports.land.hosting_entries import (
     HostingEntry,
     HostingService,
     RemoteAddress,
-    services,
 )
 from activities.ports.land.hosting_port import HostingRefusedError
 from activities.ports.land.issue_port import HostedIssue
 from activities.text.foreign_json import count, is_list, table, tables, text
-
-if TYPE_CHECKING:
-    from httpx2 import AsyncBaseTransport
 
 _MOST: Final = 100
 _PAGE: Final = 50
@@ -62,19 +59,8 @@ _FORMS: Final[Mapping[Api, _Form]] = {
 }
 
 
-class IssueServices:
+class IssueServices(ConfiguredServices):
     """The services that issues are read from: those of `hosting`, and the well-known ones."""
-
-    def __init__(
-        self,
-        entries: Mapping[str, HostingEntry],
-        environment: Mapping[str, str],
-        wire: "AsyncBaseTransport | None" = None,
-    ) -> None:
-        """Take what the person configured, where tokens are, and another transport for tests."""
-        self._services = services(entries)
-        self._environment = environment
-        self._wire = wire
 
     async def of(self, address: RemoteAddress) -> "HostedIssues":
         """Return the issues of a repository; without a token, what everyone may read.

@@ -1,37 +1,17 @@
 """The hosting services that a person allows, and the one that a repository is on."""
 
-from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from activities.adapters.hosting import gitea, github, gitlab
+from activities.adapters.hosting.configured_services import ConfiguredServices
 from activities.adapters.hosting.hosting_http import HostingHttp
 from activities.adapters.hosting.hosting_tokens import read_token
-from activities.ports.land.hosting_entries import (
-    HostingEntry,
-    HostingService,
-    RemoteAddress,
-    services,
-)
+from activities.ports.land.hosting_entries import HostingService, RemoteAddress
 from activities.ports.land.hosting_port import HostingRefusedError, PullService
 
-if TYPE_CHECKING:
-    from httpx2 import AsyncBaseTransport
 
-
-class HostingServices:
+class HostingServices(ConfiguredServices):
     """What role `land` may speak to; see the port `Hosting`."""
-
-    def __init__(
-        self,
-        entries: Mapping[str, HostingEntry],
-        environment: Mapping[str, str],
-        wire: "AsyncBaseTransport | None" = None,
-    ) -> None:
-        """Take what the person allows, where tokens are, and another transport for tests."""
-        self._services = services(entries)
-        self._environment = environment
-        self._wire = wire
 
     def allowed(self, address: RemoteAddress) -> HostingService:
         """Return the service that a repository is on, if branches may be pushed to it."""

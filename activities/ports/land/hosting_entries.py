@@ -10,6 +10,7 @@ person's permission: without one, Blue Flame pushes nowhere.
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from itertools import combinations
 from typing import Annotated, Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -127,13 +128,24 @@ def _covers(pattern: str, repository: str) -> bool:
 
 
 def _consistent(entries: dict[HostName, HostingEntry]) -> dict[HostName, HostingEntry]:
-    for host, entry in entries.items():
-        entry.at(host)
+    found = services(entries)
+    for one, other in combinations(entries, 2):
+        unnamed = [host for host in (one, other) if entries[host].token is None]
+        shared = [name for name in found[one].tokens if name in found[other].tokens]
+        if unnamed and shared:
+            raise ValueError(
+                f"hosts {one!r} and {other!r} would both get the token in {shared[0]}: set `token` "
+                f"of {unnamed[-1]!r} to the variable with the token of that host"
+            )
     return entries
 
 
 HostingEntries = Annotated[dict[HostName, HostingEntry], AfterValidator(_consistent)]
-"""Hosting services by the host's name in the remote's URL."""
+"""Hosting services by the host's name in the remote's URL.
+
+Two hosts may use one variable only if both entries name it: by default, each would get the other's
+token.
+"""
 
 
 def services(entries: Mapping[str, HostingEntry]) -> dict[str, HostingService]:

@@ -41,7 +41,7 @@ async def codec(
 
 async def _serve(port: int, origins: tuple[str, ...]) -> None:
     from workers.payload_keys import read_keys
-    from workers.temporal.codec_server import secret_path, serve
+    from workers.temporal.codec_server import HOST, listen, secret_path, serve
     from workers.temporal.connection import payload_codec, read_server_file
 
     settings = read_settings()
@@ -60,14 +60,16 @@ async def _serve(port: int, origins: tuple[str, ...]) -> None:
         ui = server.ui.rstrip("/")
         origins = tuple(dict.fromkeys((ui, ui.replace("//127.0.0.1:", "//localhost:"))))
     secret = secret_path(read_keys(settings.payload_keys.get_secret_value()))
-    write(
-        [
-            f"codec endpoint: http://127.0.0.1:{port}/{secret} (for {', '.join(origins)})",
-            "In the Web UI: the glasses at the top, then this address as the codec endpoint.",
-            "Anyone who knows this address can decrypt: keep it to yourself.",
-        ]
-    )
     try:
-        await serve(payload_codec(settings), secret, origins, port)
+        listening = listen(port)
     except OSError as error:
         raise CommandError(f"port {port} cannot be served ({error.strerror})") from None
+    with listening:
+        write(
+            [
+                f"codec endpoint: http://{HOST}:{port}/{secret} (for {', '.join(origins)})",
+                "In the Web UI: the glasses at the top, then this address as the codec endpoint.",
+                "Anyone who knows this address can decrypt: keep it to yourself.",
+            ]
+        )
+        await serve(payload_codec(settings), secret, origins, listening)

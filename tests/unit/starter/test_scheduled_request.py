@@ -6,11 +6,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from temporalio.exceptions import ApplicationError
 
+from activities.land.scheduled_sessions import ScheduleActivities
 from starter.scheduled_request import options_of
 from tests.e2e.processes import CONFIGURATION, ROOT, environment, repository
+from workers.hosting.starter_processes import NO_ANSWER, make_session
 from workers.settings import Settings
 from workflows.domain.session.scheduled_goal import ScheduledGoal
+from workflows.errors import FailureType
 
 
 def answered(tmp_path: Path, goal: ScheduledGoal) -> "subprocess.CompletedProcess[str]":
@@ -46,11 +50,26 @@ def test_default_models_follow_from_the_names_of_the_keys(
     )
     ran = answered(tmp_path, goal)
     if keys:  # it gets as far as the server, which may come back: the activity is tried again
-        assert ran.returncode != 0
+        assert ran.returncode == NO_ANSWER
         assert "Temporal server was started here yet" in ran.stderr
     else:
         assert json.loads(ran.stdout)["kind"] == "refused"
         assert "models" in json.loads(ran.stdout)["reason"]
+
+
+@pytest.mark.slow
+async def test_a_server_that_does_not_answer_is_worth_another_try(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = repository(tmp_path / "r", {"a": "b"})
+    goal = ScheduledGoal(name="n", goal="x", repository=str(repo), keys=("ANTHROPIC_API_KEY",))
+    for name, value in environment(
+        Settings(data_dir=tmp_path / "data"), XDG_CONFIG_HOME=str(tmp_path)
+    ).items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ApplicationError, match="no Temporal server was started") as caught:
+        await ScheduleActivities(make_session).make(goal)
+    assert caught.value.type == FailureType.PROVIDER_UNAVAILABLE
 
 
 def test_the_configuration_is_read_when_the_schedule_fires(tmp_path: Path) -> None:

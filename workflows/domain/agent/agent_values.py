@@ -102,6 +102,7 @@ class AgentChanges(TypedDict, total=False):
     is_paused: bool
     holds: tuple[Hold, ...]
     resumed: tuple[str, ...]
+    resumed_at: datetime
     stop_reason: str | None
 
 
@@ -170,7 +171,9 @@ class AgentState(BaseModel, frozen=True, extra="forbid"):
     holds: tuple[Hold, ...] = ()
     """What it must wait with, because of too many errors."""
     resumed: tuple[str, ...] = ()
-    """Subjects whose hold a person ended; the ledger is told next."""
+    """Subjects whose hold a person ended; the ledger is told next. Only in older histories."""
+    resumed_at: datetime | None = None
+    """When a person last let the agent go on: no hold from before that counts."""
     stop_reason: str | None = None
     """Set by the signal `stop`."""
 

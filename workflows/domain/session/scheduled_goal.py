@@ -62,8 +62,8 @@ class SessionNotMade(BaseModel, frozen=True, extra="forbid"):
     """No session may start now."""
 
     kind: Literal["busy", "refused"]
-    """`busy`: another session is open on the repository; `refused`: a person must correct
-    something."""
+    """`busy`: another session is open on the repository, or nothing answers now; `refused`: a
+    person must correct something."""
     reason: str = Field(max_length=2_000)
     session: SessionId | None = None
     """The open session, if it is `busy`."""

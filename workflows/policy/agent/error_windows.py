@@ -3,7 +3,8 @@
 Each agent reports what it counted. A subject whose share of errors in the last `WINDOW` is above
 the session's limit is held for as long: agents that used it wait before their next call, or use
 another model of their route. Afterwards it is on probation: the first error holds it again, the
-first report without one ends that.
+first report without one ends that. A person who resumes the session ends all holds: nothing from
+before that counts any more.
 
 | of a      | counts as an error                                                                |
 |-----------|-----------------------------------------------------------------------------------|
@@ -16,6 +17,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from workflows.domain.error_count import CallCount, Counted, CountSample, CountWindow, Hold
+from workflows.domain.evolution import evolve
 from workflows.domain.ids import AgentId
 from workflows.errors import FailureType
 from workflows.policy.money.amounts_in_words import counted
@@ -81,6 +83,26 @@ def take(
         if _is_held(after, at) and not _is_held(before, at):
             fresh.append(after)
     return tuple(known.values()), tuple(fresh)
+
+
+def without_holds(windows: Windows) -> Windows:
+    """Return the windows after a person ended all holds: what was held is counted from now on."""
+    return tuple(each if each.held_until is None else each.ended() for each in windows)
+
+
+def since_resumed(report: Counted, resumed_at: datetime | None) -> Counted:
+    """Return a report without its errors if they are of calls from before a person resumed.
+
+    A call whose attempts failed may be answered long after that.
+
+    Args:
+        report: an agent's.
+        resumed_at: when a person last ended all holds; None: never.
+    """
+    if resumed_at is None or report.since is None or report.since > resumed_at:
+        return report
+    counts = tuple(evolve(each, {"errors": 0}) for each in report.counts)
+    return evolve(report, {"counts": counts})
 
 
 def held(windows: Windows, report: Counted, at: datetime) -> tuple[Hold, ...]:
@@ -174,6 +196,11 @@ def _sampled(samples: Sequence[CountSample], fresh: CountSample) -> tuple[CountS
 
 
 # --- what an agent does with holds ----------------------------------------------------------------
+
+
+def is_ended(hold: Hold, resumed_at: datetime | None) -> bool:
+    """Tell whether a hold that comes now began before a person ended all holds."""
+    return resumed_at is not None and hold.until - WINDOW <= resumed_at
 
 
 def current(holds: Sequence[Hold], at: datetime) -> tuple[Hold, ...]:

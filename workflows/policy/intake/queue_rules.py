@@ -48,7 +48,8 @@ def enqueued(state: QueueState, entries: Iterable[QueuedGoal]) -> Changed:
 def removed(state: QueueState, entry: EntryId) -> Changed:
     """Take an entry out that waits or was set aside; its key may come again."""
     if state.current is not None and state.current.id == entry:
-        text = f"{entry!r} is the goal of open session {state.session!r}; `stop` ends that session"
+        open_ = state.session
+        text = f"{entry!r} is the goal of open session {open_!r}; `stop {open_}` ends that session"
         return state, QueueAnswer(refused=text)
     waiting = tuple(each for each in state.waiting if each.id != entry)
     failed = tuple(each for each in state.failed if each.entry.id != entry)

@@ -35,6 +35,10 @@ class TellWaves(BaseModel, frozen=True, extra="forbid"):
     signal: Literal["pause", "resume", "proceed", "report"]
 
 
+class EndHolds(BaseModel, frozen=True, extra="forbid"):
+    """Tell the ledger that a person let all agents go on that wait because of errors."""
+
+
 class SetCap(BaseModel, frozen=True, extra="forbid"):
     """Send the ledger another cap."""
 
@@ -45,7 +49,7 @@ class PlanAgain(BaseModel, frozen=True, extra="forbid"):
     """Start a planner."""
 
 
-Effect = Answer | Steer | TellWaves | SetCap | PlanAgain
+Effect = Answer | Steer | TellWaves | EndHolds | SetCap | PlanAgain
 
 
 class Applied(BaseModel, frozen=True, extra="forbid"):

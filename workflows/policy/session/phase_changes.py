@@ -10,7 +10,7 @@ from workflows.domain.session.session_modes import SessionPhase
 from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskEvent, TaskState
 from workflows.policy.session.changeset_states import FINAL, move_changeset, reopen
-from workflows.policy.session.effects import Applied, TellWaves
+from workflows.policy.session.effects import Applied, EndHolds, TellWaves
 from workflows.policy.session.task_states import can_move, move
 from workflows.policy.session.wave_outcomes import notice, put, put_changeset
 
@@ -62,7 +62,9 @@ def resume(state: SessionState) -> Applied:
         holds=(),
         auto_paused_until=None,
     )
-    return Applied(state=resumed, effects=(TellWaves(signal="resume"),))
+    # The ledger first: an agent that goes on must not be held again for what was before.
+    ends = () if state.auto_paused_until is None else (EndHolds(),)
+    return Applied(state=resumed, effects=(*ends, TellWaves(signal="resume")))
 
 
 def stop(state: SessionState, reason: str) -> Applied:

@@ -110,20 +110,37 @@ class GitUserRepository:
         refused = await self._reason_against(request, held, found, scope)
         person = signing_scope(scope, self._person)
         rewriting = await commit_rewriting.wanted(self._git, scope, person, request)
-        may_be_done = rewriting is not None and held is not None
-        if refused is not None and not (may_be_done and refused.reason == "moved"):
+        if rewriting is None:
+            if refused is not None:
+                return await self._landed_with_more(scope, request, held) or refused
+            await self._unpack(scope, request)
+            return await move_ref(self._git, scope, request.ref, request.new, request.old)
+        if refused is not None and (held is None or refused.reason != "moved"):
             return refused
         await self._unpack(scope, request)
-        if rewriting is None:
-            return await move_ref(self._git, scope, request.ref, request.new, request.old)
         if refused is not None:
             return await rewriting.landed_before(request, held) or refused
+        return await self._land_rewritten(scope, request, rewriting)
+
+    async def _land_rewritten(
+        self, scope: Scope, request: LandRequest, rewriting: commit_rewriting.Rewriting
+    ) -> LandOutcome:
         made = await rewriting.of(request)
         if isinstance(made, Refused):
             return made
         new = made.commits[request.new]
         moved_to = await move_ref(self._git, scope, request.ref, new, request.old)
         return moved_to if isinstance(moved_to, Refused) else made
+
+    async def _landed_with_more(
+        self, scope: Scope, request: LandRequest, held: Commit | None
+    ) -> Landed | None:
+        """Return that the branch has the work already: a wave whose outcome was lost landed it."""
+        if held is None:
+            return None
+        arguments = ("merge-base", "--is-ancestor", request.new, held)
+        found = await self._git.run(scope, *arguments, accept=(0, 1, 128))
+        return Landed(ref=request.ref, commit=request.new) if found.code == 0 else None
 
     async def _unpack(self, scope: Scope, request: LandRequest) -> None:
         bundle = bundles.parse(request.bundle)

@@ -149,12 +149,27 @@ class Rewriting:
         )
 
     async def landed_before(self, request: LandRequest, held: Commit | None) -> Landed | None:
-        """Return what an earlier attempt did; None if the branch holds something else."""
+        """Return what an earlier attempt did; None if the branch holds something else.
+
+        A wave whose outcome was lost may have landed more: then the twin is below what is held.
+        """
         if held is None or request.since is None:
             return None
         source = Range(request.since, request.new)
-        found = await twins(self._git, self._scope, source, held)
-        return None if found is None else _landed(request, found)
+        for head in await self._heads_like(request.new, Range(request.since, held)):
+            found = await twins(self._git, self._scope, source, head)
+            if found is not None:
+                return _landed(request, found)
+        return None
+
+    async def _heads_like(self, commit: Commit, landed: Range) -> list[Commit]:
+        """Return what the branch held one after the other with a commit's tree, newest first."""
+        span = f"{landed.base}..{landed.tip}"
+        tree = await self._git.run(self._scope, "rev-parse", f"{commit}^{{tree}}")
+        form = ("--no-show-signature", "--first-parent", "--format=%H %T")
+        listed = (await self._git.run(self._scope, "log", *form, span)).stdout.decode()
+        pairs = map(str.split, listed.splitlines())
+        return [Commit(head) for head, found in pairs if found == tree.line()]
 
     async def of(self, request: LandRequest) -> Landed | Refused:
         """Return what the branch is to hold, or why that cannot be made."""

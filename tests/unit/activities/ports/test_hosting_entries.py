@@ -97,6 +97,43 @@ def test_an_entry_that_would_send_a_token_astray_is_refused(said: dict[str, obje
     assert "ghp_abc" not in "".join(each["msg"] for each in caught.value.errors())
 
 
+def _two(one: dict[str, str], other: dict[str, str]) -> dict[str, object]:
+    hosts = {"one.example": one, "two.example": other}
+    return {name: {"repositories": ["*"], **said} for name, said in hosts.items()}
+
+
+GITEA, GITLAB = {"api": "gitea"}, {"api": "gitlab"}
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (_two(GITLAB, GITLAB), "in GITLAB_TOKEN: set `token` of 'two.example'"),
+        (_two(GITLAB, {**GITLAB, "token": "GITLAB_TOKEN"}), "set `token` of 'one.example'"),
+        (_two({**GITEA, "token": "FORGEJO_TOKEN"}, GITEA), "in FORGEJO_TOKEN: set `token` of 'two"),
+        (_two(GITEA, {**GITLAB, "token": "GITEA_TOKEN"}), "set `token` of 'one.example'"),
+    ],
+)
+def test_hosts_that_would_get_each_others_token_are_refused(said: dict[str, object], told: str):
+    with pytest.raises(ValidationError, match=told) as caught:
+        ENTRIES.validate_python(said)
+    assert "'one.example' and 'two.example'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        _two(GITLAB, GITEA),
+        _two(GITLAB, {**GITLAB, "token": "SECOND"}),
+        _two({**GITLAB, "token": "BOTH"}, {**GITLAB, "token": "BOTH"}),
+    ],
+)
+def test_hosts_with_tokens_of_their_own_or_one_that_both_name_are_accepted(
+    said: dict[str, object],
+):
+    assert ENTRIES.validate_python(said).keys() == said.keys()
+
+
 def test_the_variables_of_all_tokens_are_known():
     entries = {
         "github.com": HostingEntry(repositories=("*",)),

@@ -111,6 +111,30 @@ def test_a_person_who_resumes_begins_a_new_count() -> None:
     assert [each.calls for each in windows[0].samples] == [1]
 
 
+def test_ended_holds_begin_a_new_count_and_keep_the_users() -> None:
+    windows, _ = after((0, report(50, 40)), (1, report(50, 0, "provider b")))
+    ended = {each.subject: each for each in policy.without_holds(windows)}
+    assert (ended[P].held_until, ended[P].samples) == (None, ())
+    assert policy.users_of(ended[P], AgentId("")) == ("w/dev.a.1",)
+    assert ended["provider b"] == windows[1]
+
+
+@pytest.mark.parametrize(
+    ("since", "errors"), [(None, 3), (-1, 0), (0, 0), (1, 3)], ids=["unknown", "old", "at", "new"]
+)
+def test_errors_of_calls_from_before_a_resume_do_not_count(since: int | None, errors: int) -> None:
+    began = None if since is None else NOON + timedelta(seconds=since)
+    seen = policy.since_resumed(report(4, 3).model_copy(update={"since": began}), NOON)
+    assert [(each.calls, each.errors) for each in seen.counts] == [(4, errors)]
+
+
+def test_a_hold_from_before_a_resume_is_ended() -> None:
+    hold = Hold(subject=P, until=NOON + WINDOW)
+    assert policy.is_ended(hold, NOON)
+    assert not policy.is_ended(hold, NOON - timedelta(seconds=1))
+    assert not policy.is_ended(hold, None)
+
+
 def test_no_more_users_are_kept_than_work_at_once() -> None:
     (window,), _ = after(*[(0, report(1, 0, agent=f"dev.t.{n}")) for n in range(500)])
     assert len(window.users) == 128

@@ -100,7 +100,7 @@ Rule = Callable[[QueueState, str], queue_rules.Changed]
         (
             queue_rules.removed,
             queue_rules.begun(waiting(A), A, SESSION),
-            "is the goal of open session 's1'; `stop` ends that session",
+            "is the goal of open session 's1'; `stop s1` ends that session",
         ),
     ],
 )

@@ -1,6 +1,6 @@
 """Agents that hold until a person acts: who still does, what goes on, and when nothing does."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -17,7 +17,7 @@ from workflows.domain.session.session_state import SessionState
 from workflows.domain.task import TaskState as Is
 from workflows.policy.decision import decisions
 from workflows.policy.session import phase_changes, reported_events
-from workflows.policy.session.effects import Sent, TellWaves
+from workflows.policy.session.effects import EndHolds, Sent, TellWaves
 from workflows.policy.session.readiness import held, is_at_work, standstill
 from workflows.policy.session.scheduling import Running, StageStart, next_starts
 
@@ -140,7 +140,14 @@ def test_resume_lets_agents_that_hold_ask_again(is_paused: bool) -> None:
     applied = decisions.apply(state, config(), Sent("resume"), NOON)
     assert applied.refused == ""
     assert (applied.state.holds, applied.state.phase) == ((), SessionPhase.RUNNING)
-    assert TellWaves(signal="resume") in applied.effects
+    assert applied.effects == (TellWaves(signal="resume"),)
+
+
+def test_resume_ends_holds_in_the_ledger_before_agents_go_on() -> None:
+    state = session(a=Is.DEVELOPING).evolve(auto_paused_until=NOON + timedelta(minutes=1))
+    applied = decisions.apply(state, config(), Sent("resume"), NOON)
+    assert applied.effects == (EndHolds(), TellWaves(signal="resume"))
+    assert applied.state.auto_paused_until is None
 
 
 def test_the_last_figure_of_the_ledger_and_lost_messages_count_at_the_end() -> None:

@@ -397,3 +397,13 @@ def test_an_empty_section_elsewhere_does_not_silence_the_persons_targets(tmp_pat
     written(tmp_path / "blueflame.yaml", "notifications: {targets: {}}")
     sources = Sources(user=user, repository=tmp_path)
     assert load_configuration(sources, KEYS).session.notify == tuple(NotificationKind)
+
+
+def test_hosts_of_two_files_that_would_share_a_token_are_refused(tmp_path: Path):
+    entry = "{api: gitlab, repositories: ['*']}"
+    user = written(tmp_path / "user.yaml", f"hosting: {{one.example: {entry}}}")
+    named = written(tmp_path / "named.yaml", f"hosting: {{two.example: {entry}}}")
+    told = "the configuration: hosting: hosts 'one.example' and 'two.example' would both get"
+    with pytest.raises(ConfigurationError, match=told):
+        load_configuration(Sources(user=user, config=named), KEYS)
+    assert load_configuration(Sources(user=user), KEYS).hosting.keys() == {"one.example"}

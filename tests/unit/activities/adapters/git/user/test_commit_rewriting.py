@@ -6,6 +6,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -147,6 +148,30 @@ async def test_every_commit_is_signed_by_the_person_and_verifies(signer: Signer)
     assert trees[0] == trees[1]
     assert signer.home.run("rev-list", "--count", "--merges", BRANCH) == "1"
     signer.home.run("fsck", "--strict")
+
+
+@pytest.mark.parametrize("author", ["blueflame", "me"])
+async def test_a_part_of_what_a_lost_wave_landed_is_landed(
+    signer: Signer, author: Literal["blueflame", "me"]
+):
+    """The wave was terminated after its delivery, and only some of its work is merged again."""
+    signer.commits = CommitsConfig(author=author, sign="never")
+    home = signer.home
+    first, second = await signer.work("one"), await signer.work("two")
+    whole = await signer.request()
+    assert isinstance(await home.user.land(whole), Landed)
+    held = home.run("rev-parse", BRANCH)
+    bundle = await home.host.bundle(first, home.base)
+    part = await home.user.land(evolve(whole, {"new": first, "bundle": bundle}))
+    assert isinstance(part, Landed), part
+    trees = [home.run("rev-parse", f"{each}^{{tree}}") for each in (first, part.commit)]
+    assert trees[0] == trees[1]
+    home.run("merge-base", "--is-ancestor", part.commit, BRANCH)
+    assert home.run("rev-parse", BRANCH) == held
+    signer.old, signer.source = part.commit, first
+    rest = await signer.land()
+    assert isinstance(rest, Landed), rest
+    assert (rest.commit, signer.head) == (held, second)
 
 
 @pytest.fixture
