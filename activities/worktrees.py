@@ -60,10 +60,11 @@ class WorktreeActivities:
         with mapped(), parts_taken() as parts:
             place = await worktrees.create_worktree(name, request.start)
             async with worktrees.lock(name) as hold:
-                await worktrees.restore(name, request.start)
+                writes = bool(request.setup or request.copied)
+                await worktrees.restore(name, request.start, is_used=writes)
                 tree = SetUpTree(self._host, _set_up(request), name, request.start)
                 await tree.prepare(place, hold)
-                if request.setup or request.copied:
+                if writes:
                     await self._leave_no_trace(worktrees, name, request.start, request.copied)
                     await worktrees.mark_ignored(name, tree.kept_paths)
         return WorktreeReady(checkpoint=request.start, parts=tuple(parts.found))

@@ -131,13 +131,14 @@ class GitHostRepository:
         """Hold a worktree exclusively."""
         return self._worktrees.lock(name, on_wait)
 
-    async def restore(self, name: str, commit: Commit) -> None:
+    async def restore(self, name: str, commit: Commit, *, is_used: bool = True) -> None:
         """Bring a worktree exactly to `commit`."""
         scope = self._worktrees.scope(name)
         if not self._worktrees.is_at(name, commit):
+            self._worktrees.mark(name, None)
             await self._disarm(scope.cwd)
             await restoring.restore(self._bare, scope, commit)
-        self._worktrees.mark(name, None)
+        self._worktrees.mark(name, None if is_used else commit)
 
     async def collect(self, name: str, *, lists_changes: bool = True) -> Collected:
         """Turn a worktree's files into a tree."""

@@ -33,6 +33,7 @@ from tests.waiting import shell_until, until
 from workflows.contracts.host_contracts import (
     RUN_TOOLS,
     FinishTask,
+    PrepareWorktree,
     RunTools,
     ToolsOutcome,
     WorkRefused,
@@ -207,6 +208,20 @@ async def test_a_turn_that_only_reads_searches_for_no_change(bench: Bench):
     assert (second.tree, await bench.recorded()) == (first.tree, second.checkpoint)
     third = await bench.run(bench.request(APPEND, turn=3, at=second.checkpoint))
     assert await bench.lines(third.checkpoint) == ["run", "run"]
+
+
+@pytest.mark.parametrize(("setup", "is_restored"), [((), False), ((("true",),), True)])
+async def test_the_first_turn_restores_a_worktree_only_where_set_up_ran(
+    bench: Bench, setup: tuple[tuple[str, ...], ...], is_restored: bool
+):
+    bench.home.git = git = ToldGit()
+    host, run = bench.host(), ActivityEnvironment().run
+    prepare = PrepareWorktree(worktree=bench.ref, start=bench.home.base, setup=setup)
+    await run(WorktreeActivities(host).prepare, prepare)
+    git.told.clear()
+    done = await run(ToolActivities(host, parse).run, bench.request(APPEND))
+    assert any(each.startswith("read-tree") for each in git.told) == is_restored
+    assert await bench.lines(done.checkpoint) == ["run"]
 
 
 async def test_another_turns_checkpoint_fences_a_late_retry(bench: Bench):
