@@ -1,20 +1,22 @@
 """The host's bare repository: where it is, how it is made, and how its refs move.
 
 `CONFIG` and `ATTRIBUTES` define its content, not a template or another repository. Worktrees are in
-`worktrees.worktree`, objects from outside in `git_bundle`.
+`worktrees.worktree`, objects from outside in `git_bundle`, what its own objects hold in
+`tree_reading`.
 """
 
 import asyncio
 import os
 import re
 import shutil
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from activities.adapters.git import loose_objects
-from activities.adapters.git.git_command import SETTINGS, Git, Scope
+from activities.adapters.git.git_command import SETTINGS, Completed, Git, Scope
 from activities.adapters.git.repository_locks import exclusive, remove_stale
 from activities.ports.git_errors import GitCommandError, RefMovedError
 from activities.ports.user_repository import AttributeRules
@@ -36,6 +38,8 @@ ATTRIBUTES = b"* -filter !diff !merge !conflict-marker-size\n"
 AUTOCRLF = b"[core]\n\tautocrlf = input\n"
 """What git stores is the same as with `true`, which would also write CRLF into worktrees."""
 
+KEPT_BYTES = 16 << 20
+"""The list of a tree of 10,000 files has about 1 MB."""
 LOOSE = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\n")
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]|\.(?!\.|lock$|$)){0,199}")
 """Long enough for a session, a task and their suffixes; NAME_MAX leaves room for endings."""
@@ -101,13 +105,64 @@ def checked_name(name: str) -> str:
     return name
 
 
+class _Answers:
+    """What git has answered, within a limit; what was not asked for longest goes first."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._bytes = 0
+        self._kept: OrderedDict[tuple[str | bytes, ...], Completed] = OrderedDict()
+
+    def find(self, asked: tuple[str | bytes, ...]) -> Completed | None:
+        """Return the answer, if it is kept."""
+        answer = self._kept.get(asked)
+        if answer is not None:
+            self._kept.move_to_end(asked)
+        return answer
+
+    def keep(self, asked: tuple[str | bytes, ...], answer: Completed) -> None:
+        """Keep an answer, unless it would take the room of too many others."""
+        if asked in self._kept or _size(asked, answer) > self._most // 4:
+            return
+        self._kept[asked] = answer
+        self._bytes += _size(asked, answer)
+        while self._bytes > self._most:
+            self._bytes -= _size(*self._kept.popitem(last=False))
+
+
+def _size(asked: tuple[str | bytes, ...], answer: Completed) -> int:
+    return 1024 + len(answer.stdout) + sum(map(len, asked))
+
+
 class Bare:
     """The repository itself."""
 
-    def __init__(self, git: Git, layout: Layout) -> None:
-        """Take the program and the paths; nothing is touched yet."""
+    def __init__(self, git: Git, layout: Layout, kept_bytes: int = KEPT_BYTES) -> None:
+        """Take the program and the paths; nothing is touched yet.
+
+        Args:
+            git: the program.
+            layout: the paths.
+            kept_bytes: how much of the answers of `ask` is kept in memory.
+        """
         self.git = git
         self.layout = layout
+        self._answers = _Answers(kept_bytes)
+
+    async def ask(self, *arguments: str, stdin: bytes = b"") -> Completed:
+        """Ask git about objects by their full names; what it has answered, it is not asked again.
+
+        Objects never change. But they may come and go, so not for whether one is there.
+
+        Raises:
+            GitCommandError: one is missing; that is not kept.
+        """
+        asked = (*arguments, stdin)
+        answer = self._answers.find(asked)
+        if answer is None:
+            answer = await self.git.run(self.scope(), *arguments, stdin=stdin)
+            self._answers.keep(asked, answer)
+        return answer
 
     def scope(self, *hold: int) -> Scope:
         """Return a scope inside the repository, outside any worktree's attributes."""

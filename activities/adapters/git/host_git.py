@@ -21,7 +21,7 @@ from activities.adapters.git import (
     commit_comparison,
     history_import,
     loose_objects,
-    tree_links,
+    tree_reading,
     work_rebase,
 )
 from activities.adapters.git import commit_merge as merging
@@ -279,7 +279,7 @@ class GitHostRepository:
 
     async def link_faults(self, base: Commit, commit: Commit) -> tuple[tuple[str, str], ...]:
         """List links that lead outside."""
-        return await tree_links.link_faults(self._bare, base, commit)
+        return await commit_comparison.link_faults(self._bare, base, commit)
 
     async def filtered(self, base: Commit, commit: Commit) -> tuple[tuple[str, str], ...]:
         """List changed files that belong to a filter."""
@@ -298,11 +298,12 @@ class GitHostRepository:
 
     async def entries(self, commit: Commit) -> dict[bytes, str]:
         """Return the object of every file of a commit by its path."""
-        return await commit_comparison.entries(self._bare, commit)
+        found = await tree_reading.entries(self._bare, commit)
+        return {path: entry.blob for path, entry in found.items()}
 
     async def tree_of(self, commit: Commit) -> Tree:
         """Return the tree of `commit`."""
-        return await commit_comparison.tree_of(self._bare, commit)
+        return await tree_reading.tree_of(self._bare, commit)
 
     async def read_file(self, commit: Commit, path: str) -> bytes | None:
         """Return a file's bytes in `commit`."""

@@ -16,7 +16,6 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities.adapters.blob_store import MemoryStore
-from activities.adapters.git.git_command import Completed, Git, Scope
 from activities.adapters.git.host_git import GitHostRepository, Seams
 from activities.adapters.git.repository_locks import Locking, exclusive
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
@@ -28,7 +27,7 @@ from activities.repository.host_data import Host, checkpoint_ref, worktree_name
 from activities.tool_batches import BATCH, ToolActivities
 from activities.worktrees import WorktreeActivities
 from tests.fakes.locks import not_locked
-from tests.unit.activities.adapters.git.home import GIT, SESSION, WHEN, Home
+from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home, ToldGit
 from tests.waiting import shell_until, until
 from workflows.contracts.host_contracts import (
     RUN_TOOLS,
@@ -174,24 +173,6 @@ async def test_the_next_turn_builds_on_the_checkpoint(bench: Bench):
     first = await bench.run(bench.request(APPEND))
     second = await bench.run(bench.request(APPEND, turn=2, at=first.checkpoint))
     assert await bench.lines(second.checkpoint) == ["run", "run"]
-
-
-class ToldGit(Git):
-    """Notes the command lines that were run."""
-
-    def __init__(self) -> None:
-        super().__init__(GIT)
-        self.told: list[str] = []
-
-    async def run(
-        self,
-        scope: Scope,
-        *arguments: str | bytes,
-        stdin: bytes = b"",
-        accept: tuple[int, ...] = (0,),
-    ) -> Completed:
-        self.told.append(" ".join(map(str, arguments)))
-        return await super().run(scope, *arguments, stdin=stdin, accept=accept)
 
 
 async def test_a_turn_that_only_reads_searches_for_no_change(bench: Bench):
