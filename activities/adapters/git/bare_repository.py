@@ -40,6 +40,10 @@ AUTOCRLF = b"[core]\n\tautocrlf = input\n"
 
 KEPT_BYTES = 16 << 20
 """The list of a tree of 10,000 files has about 1 MB."""
+OWN_REF = re.compile(
+    r"refs/blueflame(?:/[A-Za-z0-9](?:[\w-]|\.(?!\.|lock(?:/|$)|/|$))*)+", re.ASCII
+)
+"""A plain name of one of Blue Flame's refs; git itself judges any other."""
 LOOSE = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\n")
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]|\.(?!\.|lock$|$)){0,199}")
 """Long enough for a session, a task and their suffixes; NAME_MAX leaves room for endings."""
@@ -277,6 +281,19 @@ class Bare:
             return None
         return Commit(text[:-1]) if LOOSE.fullmatch(text) else None
 
+    def is_absent(self, ref: str) -> bool:
+        """Say whether one of Blue Flame's refs does not exist, without a process; False: ask git.
+
+        They are never packed (`base_names`), and whoever packs a ref deletes its file last.
+        """
+        if not OWN_REF.fullmatch(ref) or os.path.lexists(self.layout.bare / ref):
+            return False
+        try:
+            packed = (self.layout.bare / "packed-refs").read_bytes()
+        except FileNotFoundError:
+            return True
+        return b" refs/blueflame/" not in packed
+
     async def update_ref(self, ref: str, new: Commit, old: Commit | None) -> None:
         """Move a ref by compare-and-swap; it is not an error if it is there already.
 
@@ -301,11 +318,12 @@ class Bare:
     def _move_loose(self, ref: str, new: Commit, old: Commit | None) -> bool:
         """Move a ref as git does, by a rename, without a process; False: git must do it.
 
-        Only for the simple case: git has made the ref's file, it holds `old`, and `new` was just
+        Only for the simple case: the ref's file holds `old`, or there is no ref, and `new` was just
         written as a loose object. The mutex keeps all other writers out until then.
         """
         is_written = (self.layout.bare / "objects" / new[:2] / new[2:]).is_file()
-        if old is None or not is_written or self.loose(ref) != old:
+        is_expected = self.is_absent(ref) if old is None else self.loose(ref) == old
+        if not is_written or not is_expected:
             return False
         replace(self.layout.bare / ref, f"{new}\n".encode())
         return True

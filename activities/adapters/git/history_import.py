@@ -50,7 +50,7 @@ async def import_history(
         BundleError: a bundle without exclusions is not whole.
         RefMovedError: the session has another base.
     """
-    if not await is_complete(bare, asked.commit):
+    if asked.shallow and not await is_complete(bare, asked.commit):
         await bare.add_shallow(asked.shallow)
     needs = await _stored(bare, asked)
     arrived = f"refs/blueflame/{asked.session}/arrived"

@@ -205,7 +205,8 @@ class GitHostRepository:
 
     async def tip(self, ref: str) -> Commit | None:
         """Return the commit that `ref` names."""
-        return self._bare.loose(ref) or await self._bare.resolve(ref)
+        found = self._bare.loose(ref)
+        return found if found or self._bare.is_absent(ref) else await self._bare.resolve(ref)
 
     async def read_checkpoint(self, ref: str) -> Checkpoint | None:
         """Return the checkpoint that `ref` names."""
