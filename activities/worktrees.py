@@ -95,8 +95,7 @@ class WorktreeActivities:
         name = worktree_name(request.worktree)
         with mapped():
             async with worktrees.lock(name):
-                await worktrees.restore(name, request.checkpoint)
-                collected = await worktrees.collect(name)
+                collected = await worktrees.collect_at(name, request.checkpoint)
                 ignored = await worktrees.ignored(name, _IGNORED_TOLD)
             judged = await check_diff(commits, request, collected.findings)
             if judged.violations:

@@ -208,6 +208,13 @@ class WorktreeStore(Protocol):
         """
         ...
 
+    async def collect_at(self, name: str, commit: Commit) -> Collected:
+        """Restore the worktree to `commit`, and collect it.
+
+        Costs almost nothing if `commit` is the last checkpoint and was made by this process.
+        """
+        ...
+
     async def standing_tree(self, name: str) -> Tree:
         """Return the tree of the last restore or collection; looks at no file, so costs nothing."""
         ...

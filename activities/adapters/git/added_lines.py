@@ -16,15 +16,13 @@ from workflows.policy.review.diff_rules import AddedLines, ChangedFile
 
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _HEAD = b"diff --git "
-_SUBMODULE = "160000"
 _STATUS = {"A": "added", "D": "deleted"}
 
 
 async def changed_files(bare: Bare, base: Commit, commit: Commit) -> tuple[ChangedFile, ...]:
     """List the files that differ, in git's order; a rename is two."""
     found = await differences(bare, base, commit)
-    # A submodule's commit is not here, and has no size.
-    blobs = [each.new.blob for each in found if each.new and each.new.mode != _SUBMODULE]
+    blobs = [each.new.blob for each in found if each.new and not each.new.is_submodule]
     lengths = dict(zip(blobs, await sizes(bare, blobs), strict=True))
     return tuple(_changed(each, lengths.get(each.new.blob, 0) if each.new else 0) for each in found)
 

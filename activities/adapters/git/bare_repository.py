@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from activities.adapters.git import loose_objects
@@ -56,7 +57,7 @@ class Layout:
     data: Path
     key: str
 
-    @property
+    @cached_property
     def bare(self) -> Path:
         """The repository."""
         return self.data / "repositories" / f"{self.key}.git"
@@ -267,11 +268,18 @@ class Bare:
             replace(place, "".join(f"{name}\n" for name in names).encode())
 
     async def resolve(self, ref: str) -> Commit | None:
-        """Return the commit that a ref holds; None if it does not exist."""
+        """Return the commit that a ref, or a full name, stands for; None if it does not exist."""
+        if loose_objects.read(self.layout.bare / "objects", "commit", ref) is not None:
+            return Commit(ref)
         arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
         answer = await self.git.run(self.scope(), *arguments, accept=(0, 1, 128))
         # Git also exits with 128 for a missing object, which is just as useless.
         return Commit(answer.line().splitlines()[-1]) if answer.code == 0 else None
+
+    async def tip(self, ref: str) -> Commit | None:
+        """Return the commit that one of Blue Flame's refs holds, mostly without a process."""
+        found = self.loose(ref)
+        return found if found or self.is_absent(ref) else await self.resolve(ref)
 
     def loose(self, ref: str) -> Commit | None:
         """Return the commit in a ref's own file, without a process; None if git must look it up."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from activities.adapters.git.bare_repository import Bare
-from activities.adapters.git.tree_reading import SAFE, entries
+from activities.adapters.git.tree_reading import SAFE, entries, tree_of
 from activities.adapters.git.worktrees.collected_names import fault_of_link, shown
 from workflows.domain.ids import Commit, Tree
 
@@ -26,12 +26,13 @@ async def read_file(bare: Bare, commit: Commit, path: str) -> bytes | None:
     """Return a file's bytes, or a link's target; None if there is neither."""
     if not path or path.startswith("/") or ".." in path.split("/"):
         return None
-    listed = await bare.git.run(bare.scope(), "ls-tree", "-z", commit, "--", path)
+    # Of one path, because the list of a whole large tree takes much longer to read.
+    listed = await bare.ask("ls-tree", "-z", await tree_of(bare, commit), "--", path)
     for record in listed.records():
         head, _, name = record.partition(b"\t")
         _, kind, blob = head.decode().split(" ")
         if kind == "blob" and name == path.encode():
-            return (await bare.git.run(bare.scope(), "cat-file", "blob", blob)).stdout
+            return (await bare.ask("cat-file", "blob", blob)).stdout
     return None
 
 

@@ -153,6 +153,14 @@ class GitHostRepository:
             self._worktrees.mark(name, None)
         return collected
 
+    async def collect_at(self, name: str, commit: Commit) -> Collected:
+        """Bring a worktree to `commit` and collect what it holds then."""
+        last = self._collector.last(self._worktrees.scope(name))
+        if last is not None and self._worktrees.is_at(name, commit):
+            return last
+        await self.restore(name, commit)
+        return await self.collect(name)
+
     async def standing_tree(self, name: str) -> Tree:
         """Return the tree that a worktree was restored to or collected as last."""
         return await self._collector.indexed(self._worktrees.scope(name))
@@ -205,8 +213,7 @@ class GitHostRepository:
 
     async def tip(self, ref: str) -> Commit | None:
         """Return the commit that `ref` names."""
-        found = self._bare.loose(ref)
-        return found if found or self._bare.is_absent(ref) else await self._bare.resolve(ref)
+        return await self._bare.tip(ref)
 
     async def read_checkpoint(self, ref: str) -> Checkpoint | None:
         """Return the checkpoint that `ref` names."""

@@ -27,6 +27,11 @@ class Entry(NamedTuple):
         """Whether it is a regular file."""
         return self.mode.startswith("100")
 
+    @property
+    def is_submodule(self) -> bool:
+        """Whether it is a commit of another repository, which is not here."""
+        return self.mode == "160000"
+
 
 class Difference(NamedTuple):
     """A path at which two trees differ."""

@@ -42,6 +42,7 @@ from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.ids import AgentId, Commit, SessionId, TaskId
+from workflows.domain.violation import DiffRule
 from workflows.errors import FailureType
 
 KEY = "k" * 32
@@ -414,18 +415,46 @@ async def test_the_policy_denies_one_call_and_the_others_of_the_turn_run(bench: 
     assert await bench.lines(outcome.checkpoint) == ["run", "run"]
 
 
-async def test_a_finished_task_is_judged_by_what_the_person_protects(bench: Bench):
-    first = await bench.run(bench.request("echo x > $(echo baseline.txt)"))
-    finish = FinishTask(
+def finishing(bench: Bench, checkpoint: Commit) -> FinishTask:
+    return FinishTask(
         worktree=bench.ref,
         task=TaskId("t"),
         title="t",
         attempt=1,
         base=bench.home.base,
-        checkpoint=first.checkpoint,
+        checkpoint=checkpoint,
         claims=("**",),
-        policy=ToolPolicy(protected_paths=("baseline.txt",)),
         at=WHEN,
+    )
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+async def test_what_the_last_turn_collected_is_not_collected_again(
+    bench: Bench, is_restarted: bool
+):
+    bench.home.git = git = ToldGit()
+    host, run = bench.host(), ActivityEnvironment().run
+    linking = bench.request("ln -s /etc leak; mkfifo pipe; " + APPEND)
+    first = await run(ToolActivities(host, parse).run, linking)
+    read = ToolCall(id="r", name="read", arguments={"path": "log.txt"})
+    request = bench.request(APPEND, turn=2, at=first.checkpoint).model_copy(
+        update={"calls": (read,)}
+    )
+    done = await run(ToolActivities(host, parse).run, request)
+    git.told.clear()
+    finishing_host = bench.host() if is_restarted else host
+    finish = WorktreeActivities(finishing_host).finish
+    refused = await run(finish, finishing(bench, done.checkpoint))
+    assert isinstance(refused, WorkRefused)
+    assert [(each.rule, each.path) for each in refused.findings] == [(DiffRule.SYMLINK, "leak")]
+    listed = [each for each in git.told if each.startswith(("diff-files", "ls-files -z -o --exc"))]
+    assert len(listed) == (2 if is_restarted else 0)
+
+
+async def test_a_finished_task_is_judged_by_what_the_person_protects(bench: Bench):
+    first = await bench.run(bench.request("echo x > $(echo baseline.txt)"))
+    finish = finishing(bench, first.checkpoint).model_copy(
+        update={"policy": ToolPolicy(protected_paths=("baseline.txt",))}
     )
     worktrees = WorktreeActivities(bench.host(exclusive))
     refused = await ActivityEnvironment().run(worktrees.finish, finish)
