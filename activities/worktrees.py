@@ -60,10 +60,11 @@ class WorktreeActivities:
         with mapped(), parts_taken() as parts:
             place = await worktrees.create_worktree(name, request.start)
             async with worktrees.lock(name) as hold:
-                await worktrees.restore(name, request.start)
+                writes = bool(request.setup or request.copied)
+                await worktrees.restore(name, request.start, is_used=writes)
                 tree = SetUpTree(self._host, _set_up(request), name, request.start)
                 await tree.prepare(place, hold)
-                if request.setup or request.copied:
+                if writes:
                     await self._leave_no_trace(worktrees, name, request.start, request.copied)
                     await worktrees.mark_ignored(name, tree.kept_paths)
         return WorktreeReady(checkpoint=request.start, parts=tuple(parts.found))
@@ -94,8 +95,7 @@ class WorktreeActivities:
         name = worktree_name(request.worktree)
         with mapped():
             async with worktrees.lock(name):
-                await worktrees.restore(name, request.checkpoint)
-                collected = await worktrees.collect(name)
+                collected = await worktrees.collect_at(name, request.checkpoint)
                 ignored = await worktrees.ignored(name, _IGNORED_TOLD)
             judged = await check_diff(commits, request, collected.findings)
             if judged.violations:

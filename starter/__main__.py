@@ -25,10 +25,12 @@ def main() -> None:
     _become_safe()
     gc.set_threshold(_OBJECTS_UNTIL_COLLECTION)
     try:
+        from activities.child_watcher import watch_by_pidfd
         from starter.cli import app
         from starter.console.terminal import make_streams_forgiving
 
         make_streams_forgiving()
+        watch_by_pidfd()
         app()
     except KeyboardInterrupt:
         # From a person who was faster than the imports.

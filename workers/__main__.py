@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from activities.child_watcher import watch_by_pidfd
 from workers.hosting.cgroup_delegation import DelegationError, claim, place_of
 from workers.hosting.data_version import DataVersionError, read_version
 from workers.hosting.host_user import become_host_user
@@ -53,6 +54,7 @@ def main(arguments: Sequence[str] | None = None, code: "Code | None" = None) -> 
         _say(f"error: {error}")
         return 2
     _allow_descriptors()
+    watch_by_pidfd()
     asyncio.run(_serve(settings, roles, code, is_supervised=options.supervised))
     return 0
 

@@ -182,10 +182,16 @@ class WorktreeStore(Protocol):
         """
         ...
 
-    async def restore(self, name: str, commit: Commit) -> None:
+    async def restore(self, name: str, commit: Commit, *, is_used: bool = True) -> None:
         """Bring the worktree exactly to `commit`, except ignored files, and mark it as in use.
 
-        Costs almost nothing if `commit` is the last checkpoint and nothing was restored since.
+        Costs almost nothing if `commit` is the last checkpoint, or what it was made for, and it was
+        not in use since.
+
+        Args:
+            name: the worktree.
+            commit: what its files shall be.
+            is_used: whether something may be written from here on. If not, it is not marked.
 
         Raises:
             WorktreeDamagedError: it cannot be restored; remove and create it.
@@ -199,6 +205,13 @@ class WorktreeStore(Protocol):
             name: the worktree.
             lists_changes: whether to compare the tree with the last one; if not, `changes` is
                 empty.
+        """
+        ...
+
+    async def collect_at(self, name: str, commit: Commit) -> Collected:
+        """Restore the worktree to `commit`, and collect it.
+
+        Costs almost nothing if `commit` is the last checkpoint and was made by this process.
         """
         ...
 

@@ -22,11 +22,13 @@ _MODULES = ("file_access", "file_edit", "file_hunks", "file_patch", "file_tools"
 """The program's modules, each after those that it imports; the last one is run."""
 _LOADER = """\
 import marshal, sys
-for name, code in marshal.load(sys.stdin.buffer):
+program, request = marshal.loads(sys.stdin.buffer.read())
+for name, code in marshal.loads(program):
     module = sys.modules[name] = type(sys)(name)
     exec(code, module.__dict__)
-module.main()
+module.main(request)
 """
+"""Reads everything at once: from a file, `marshal` asks for a few bytes at a time."""
 _KINDS = ("text", "error", "judge")
 
 
@@ -61,7 +63,7 @@ class FileTools:
             # The program is passed in compiled, because the same Python runs it.
             argv=(_interpreter(), "-I", "-S", "-c", _LOADER),
             workspace=self.workspace,
-            stdin=_program() + marshal.dumps(dict(request)),
+            stdin=marshal.dumps((_program(), dict(request))),
             limits=limits,
         )
         ran = await self.sandbox.run(command, self.hold)

@@ -8,44 +8,33 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from activities.adapters.git.bare_repository import Bare
-from activities.adapters.git.commit_comparison import DIFF_BYTES, SAFE, sizes
+from activities.adapters.git.commit_comparison import DIFF_BYTES
+from activities.adapters.git.tree_reading import SAFE, Difference, differences, sizes
 from activities.adapters.git.worktrees.collected_names import shown
 from workflows.domain.ids import Commit
 from workflows.policy.review.diff_rules import AddedLines, ChangedFile
 
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _HEAD = b"diff --git "
-_NO_MODE = "000000"
 _STATUS = {"A": "added", "D": "deleted"}
 
 
 async def changed_files(bare: Bare, base: Commit, commit: Commit) -> tuple[ChangedFile, ...]:
     """List the files that differ, in git's order; a rename is two."""
-    options = ("-r", "-z", "--no-renames", *SAFE)
-    raw = (await bare.git.run(bare.scope(), "diff-tree", "--raw", *options, base, commit)).records()
-    counted = await bare.git.run(bare.scope(), "diff-tree", "--numstat", *options, base, commit)
-    binary = {
-        record.removeprefix(b"-\t-\t")
-        for record in counted.records()
-        if record.startswith(b"-\t-\t")
-    }
-    heads = [head.decode().removeprefix(":").split(" ") for head in raw[::2]]
-    lengths = await sizes(bare, [head[3] for head in heads])
-    return tuple(
-        _changed(path, head, size, is_binary=path in binary)
-        for head, path, size in zip(heads, raw[1::2], lengths, strict=True)
-    )
+    found = await differences(bare, base, commit)
+    blobs = [each.new.blob for each in found if each.new and not each.new.is_submodule]
+    lengths = dict(zip(blobs, await sizes(bare, blobs), strict=True))
+    return tuple(_changed(each, lengths.get(each.new.blob, 0) if each.new else 0) for each in found)
 
 
-def _changed(path: bytes, head: list[str], size: int, *, is_binary: bool) -> ChangedFile:
-    old, new, _, _, status = head
+def _changed(difference: Difference, size: int) -> ChangedFile:
     return ChangedFile(
-        path=shown(path),
-        status=_STATUS.get(status, "modified"),  # pyright: ignore[reportArgumentType] -- of the two
-        old_mode=None if old == _NO_MODE else old,
-        mode=None if new == _NO_MODE else new,
-        size=0 if status == "D" else size,
-        is_binary=is_binary,
+        path=shown(difference.path),
+        status=_STATUS.get(difference.status, "modified"),  # pyright: ignore[reportArgumentType] -- of the two
+        old_mode=difference.old_mode,
+        mode=difference.new.mode if difference.new else None,
+        size=size,
+        is_binary=difference.is_binary,
     )
 
 
@@ -55,14 +44,14 @@ async def added_lines(bare: Bare, base: Commit, commit: Commit) -> tuple[AddedLi
     Raises:
         OutputTooLargeError: the patch is too large to hold; check sizes first.
     """
+    names = [each.path for each in await differences(bare, base, commit)]
+    if not names:
+        return ()
     options = ("-r", "--no-renames", *SAFE)
-    names = await bare.git.run(
-        bare.scope(), "diff-tree", "-z", "--name-only", *options, base, commit
-    )
     scope = replace(bare.scope(), limit_bytes=DIFF_BYTES)
     command = ("diff-tree", "-p", "-U0", "--full-index", "--text")
     patch = await bare.git.run(scope, *command, *options, base, commit)
-    return tuple(read_added(patch.stdout, names.records()))
+    return tuple(read_added(patch.stdout, names))
 
 
 async def changed_lines(

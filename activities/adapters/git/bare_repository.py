@@ -1,20 +1,23 @@
 """The host's bare repository: where it is, how it is made, and how its refs move.
 
 `CONFIG` and `ATTRIBUTES` define its content, not a template or another repository. Worktrees are in
-`worktrees.worktree`, objects from outside in `git_bundle`.
+`worktrees.worktree`, objects from outside in `git_bundle`, what its own objects hold in
+`tree_reading`.
 """
 
 import asyncio
 import os
 import re
 import shutil
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from activities.adapters.git import loose_objects
-from activities.adapters.git.git_command import SETTINGS, Git, Scope
+from activities.adapters.git.git_command import SETTINGS, Completed, Git, Scope
 from activities.adapters.git.repository_locks import exclusive, remove_stale
 from activities.ports.git_errors import GitCommandError, RefMovedError
 from activities.ports.user_repository import AttributeRules
@@ -36,6 +39,12 @@ ATTRIBUTES = b"* -filter !diff !merge !conflict-marker-size\n"
 AUTOCRLF = b"[core]\n\tautocrlf = input\n"
 """What git stores is the same as with `true`, which would also write CRLF into worktrees."""
 
+KEPT_BYTES = 16 << 20
+"""The list of a tree of 10,000 files has about 1 MB."""
+OWN_REF = re.compile(
+    r"refs/blueflame(?:/[A-Za-z0-9](?:[\w-]|\.(?!\.|lock(?:/|$)|/|$))*)+", re.ASCII
+)
+"""A plain name of one of Blue Flame's refs; git itself judges any other."""
 LOOSE = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\n")
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]|\.(?!\.|lock$|$)){0,199}")
 """Long enough for a session, a task and their suffixes; NAME_MAX leaves room for endings."""
@@ -48,7 +57,7 @@ class Layout:
     data: Path
     key: str
 
-    @property
+    @cached_property
     def bare(self) -> Path:
         """The repository."""
         return self.data / "repositories" / f"{self.key}.git"
@@ -101,13 +110,64 @@ def checked_name(name: str) -> str:
     return name
 
 
+class _Answers:
+    """What git has answered, within a limit; what was not asked for longest goes first."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._bytes = 0
+        self._kept: OrderedDict[tuple[str | bytes, ...], Completed] = OrderedDict()
+
+    def find(self, asked: tuple[str | bytes, ...]) -> Completed | None:
+        """Return the answer, if it is kept."""
+        answer = self._kept.get(asked)
+        if answer is not None:
+            self._kept.move_to_end(asked)
+        return answer
+
+    def keep(self, asked: tuple[str | bytes, ...], answer: Completed) -> None:
+        """Keep an answer, unless it would take the room of too many others."""
+        if asked in self._kept or _size(asked, answer) > self._most // 4:
+            return
+        self._kept[asked] = answer
+        self._bytes += _size(asked, answer)
+        while self._bytes > self._most:
+            self._bytes -= _size(*self._kept.popitem(last=False))
+
+
+def _size(asked: tuple[str | bytes, ...], answer: Completed) -> int:
+    return 1024 + len(answer.stdout) + sum(map(len, asked))
+
+
 class Bare:
     """The repository itself."""
 
-    def __init__(self, git: Git, layout: Layout) -> None:
-        """Take the program and the paths; nothing is touched yet."""
+    def __init__(self, git: Git, layout: Layout, kept_bytes: int = KEPT_BYTES) -> None:
+        """Take the program and the paths; nothing is touched yet.
+
+        Args:
+            git: the program.
+            layout: the paths.
+            kept_bytes: how much of the answers of `ask` is kept in memory.
+        """
         self.git = git
         self.layout = layout
+        self._answers = _Answers(kept_bytes)
+
+    async def ask(self, *arguments: str, stdin: bytes = b"") -> Completed:
+        """Ask git about objects by their full names; what it has answered, it is not asked again.
+
+        Objects never change. But they may come and go, so not for whether one is there.
+
+        Raises:
+            GitCommandError: one is missing; that is not kept.
+        """
+        asked = (*arguments, stdin)
+        answer = self._answers.find(asked)
+        if answer is None:
+            answer = await self.git.run(self.scope(), *arguments, stdin=stdin)
+            self._answers.keep(asked, answer)
+        return answer
 
     def scope(self, *hold: int) -> Scope:
         """Return a scope inside the repository, outside any worktree's attributes."""
@@ -208,11 +268,18 @@ class Bare:
             replace(place, "".join(f"{name}\n" for name in names).encode())
 
     async def resolve(self, ref: str) -> Commit | None:
-        """Return the commit that a ref holds; None if it does not exist."""
+        """Return the commit that a ref, or a full name, stands for; None if it does not exist."""
+        if loose_objects.read(self.layout.bare / "objects", "commit", ref) is not None:
+            return Commit(ref)
         arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
         answer = await self.git.run(self.scope(), *arguments, accept=(0, 1, 128))
         # Git also exits with 128 for a missing object, which is just as useless.
         return Commit(answer.line().splitlines()[-1]) if answer.code == 0 else None
+
+    async def tip(self, ref: str) -> Commit | None:
+        """Return the commit that one of Blue Flame's refs holds, mostly without a process."""
+        found = self.loose(ref)
+        return found if found or self.is_absent(ref) else await self.resolve(ref)
 
     def loose(self, ref: str) -> Commit | None:
         """Return the commit in a ref's own file, without a process; None if git must look it up."""
@@ -221,6 +288,19 @@ class Bare:
         except OSError:
             return None
         return Commit(text[:-1]) if LOOSE.fullmatch(text) else None
+
+    def is_absent(self, ref: str) -> bool:
+        """Say whether one of Blue Flame's refs does not exist, without a process; False: ask git.
+
+        They are never packed (`base_names`), and whoever packs a ref deletes its file last.
+        """
+        if not OWN_REF.fullmatch(ref) or os.path.lexists(self.layout.bare / ref):
+            return False
+        try:
+            packed = (self.layout.bare / "packed-refs").read_bytes()
+        except FileNotFoundError:
+            return True
+        return b" refs/blueflame/" not in packed
 
     async def update_ref(self, ref: str, new: Commit, old: Commit | None) -> None:
         """Move a ref by compare-and-swap; it is not an error if it is there already.
@@ -246,11 +326,12 @@ class Bare:
     def _move_loose(self, ref: str, new: Commit, old: Commit | None) -> bool:
         """Move a ref as git does, by a rename, without a process; False: git must do it.
 
-        Only for the simple case: git has made the ref's file, it holds `old`, and `new` was just
+        Only for the simple case: the ref's file holds `old`, or there is no ref, and `new` was just
         written as a loose object. The mutex keeps all other writers out until then.
         """
         is_written = (self.layout.bare / "objects" / new[:2] / new[2:]).is_file()
-        if old is None or not is_written or self.loose(ref) != old:
+        is_expected = self.is_absent(ref) if old is None else self.loose(ref) == old
+        if not is_written or not is_expected:
             return False
         replace(self.layout.bare / ref, f"{new}\n".encode())
         return True

@@ -10,8 +10,9 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
-from activities.adapters.git import commit_comparison, loose_objects
+from activities.adapters.git import loose_objects
 from activities.adapters.git.bare_repository import Bare
+from activities.adapters.git.tree_reading import tree_of
 from activities.adapters.git.worktrees.collected_names import shown
 from activities.ports.merge_values import Conflict, Merged, MergeOutcome, MergePart
 from workflows.domain.ids import Commit, Tree
@@ -62,7 +63,7 @@ async def merge(
             return outcome
         heads.append(outcome)
     last = heads[-1] if heads else head
-    return Merged(commit=last, tree=await commit_comparison.tree_of(bare, last), heads=tuple(heads))
+    return Merged(commit=last, tree=await tree_of(bare, last), heads=tuple(heads))
 
 
 async def _merge_one(
@@ -107,7 +108,8 @@ async def new_markers(bare: Bare, base: Commit, commit: Commit) -> tuple[str, ..
     A line of `=======` alone does not count, because it underlines headings.
     """
     arguments = ("diff-tree", "-r", "-z", "--raw", "-M", "--no-ext-diff", "--no-textconv")
-    listed = await bare.git.run(bare.scope(), *arguments, "-G", MARKER_FOR_GIT, base, commit)
+    trees = (await tree_of(bare, base), await tree_of(bare, commit))
+    listed = await bare.ask(*arguments, "-G", MARKER_FOR_GIT, *trees)
     fields = iter(listed.records())
     found: list[str] = []
     for head in fields:

@@ -50,13 +50,13 @@ async def import_history(
         BundleError: a bundle without exclusions is not whole.
         RefMovedError: the session has another base.
     """
-    if not await is_complete(bare, asked.commit):
+    if asked.shallow and not await is_complete(bare, asked.commit):
         await bare.add_shallow(asked.shallow)
     needs = await _stored(bare, asked)
     arrived = f"refs/blueflame/{asked.session}/arrived"
     if await git_bundle.lacking(bare.git, bare.scope(), (asked.commit,)):
         raise PrerequisiteMissingError(f"base {asked.commit} has not arrived; send it again")
-    held = await bare.resolve(arrived)
+    held = await bare.tip(arrived)
     await bare.update_ref(arrived, asked.commit, held)
     fail_point("after-arrival")
     if not await is_complete(bare, asked.commit):

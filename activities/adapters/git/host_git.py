@@ -21,7 +21,7 @@ from activities.adapters.git import (
     commit_comparison,
     history_import,
     loose_objects,
-    tree_links,
+    tree_reading,
     work_rebase,
 )
 from activities.adapters.git import commit_merge as merging
@@ -131,13 +131,14 @@ class GitHostRepository:
         """Hold a worktree exclusively."""
         return self._worktrees.lock(name, on_wait)
 
-    async def restore(self, name: str, commit: Commit) -> None:
+    async def restore(self, name: str, commit: Commit, *, is_used: bool = True) -> None:
         """Bring a worktree exactly to `commit`."""
         scope = self._worktrees.scope(name)
         if not self._worktrees.is_at(name, commit):
+            self._worktrees.mark(name, None)
             await self._disarm(scope.cwd)
             await restoring.restore(self._bare, scope, commit)
-        self._worktrees.mark(name, None)
+        self._worktrees.mark(name, None if is_used else commit)
 
     async def collect(self, name: str, *, lists_changes: bool = True) -> Collected:
         """Turn a worktree's files into a tree."""
@@ -151,6 +152,14 @@ class GitHostRepository:
         if collected.changes or collected.findings or not lists_changes:
             self._worktrees.mark(name, None)
         return collected
+
+    async def collect_at(self, name: str, commit: Commit) -> Collected:
+        """Bring a worktree to `commit` and collect what it holds then."""
+        last = self._collector.last(self._worktrees.scope(name))
+        if last is not None and self._worktrees.is_at(name, commit):
+            return last
+        await self.restore(name, commit)
+        return await self.collect(name)
 
     async def standing_tree(self, name: str) -> Tree:
         """Return the tree that a worktree was restored to or collected as last."""
@@ -204,7 +213,7 @@ class GitHostRepository:
 
     async def tip(self, ref: str) -> Commit | None:
         """Return the commit that `ref` names."""
-        return self._bare.loose(ref) or await self._bare.resolve(ref)
+        return await self._bare.tip(ref)
 
     async def read_checkpoint(self, ref: str) -> Checkpoint | None:
         """Return the checkpoint that `ref` names."""
@@ -278,7 +287,7 @@ class GitHostRepository:
 
     async def link_faults(self, base: Commit, commit: Commit) -> tuple[tuple[str, str], ...]:
         """List links that lead outside."""
-        return await tree_links.link_faults(self._bare, base, commit)
+        return await commit_comparison.link_faults(self._bare, base, commit)
 
     async def filtered(self, base: Commit, commit: Commit) -> tuple[tuple[str, str], ...]:
         """List changed files that belong to a filter."""
@@ -297,11 +306,12 @@ class GitHostRepository:
 
     async def entries(self, commit: Commit) -> dict[bytes, str]:
         """Return the object of every file of a commit by its path."""
-        return await commit_comparison.entries(self._bare, commit)
+        found = await tree_reading.entries(self._bare, commit)
+        return {path: entry.blob for path, entry in found.items()}
 
     async def tree_of(self, commit: Commit) -> Tree:
         """Return the tree of `commit`."""
-        return await commit_comparison.tree_of(self._bare, commit)
+        return await tree_reading.tree_of(self._bare, commit)
 
     async def read_file(self, commit: Commit, path: str) -> bytes | None:
         """Return a file's bytes in `commit`."""

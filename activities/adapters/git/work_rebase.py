@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from activities.adapters.git import commit_comparison, loose_objects
+from activities.adapters.git import loose_objects
 from activities.adapters.git.bare_repository import Bare
+from activities.adapters.git.tree_reading import Entry, entries, tree_of
 from activities.adapters.git.worktrees.collected_names import shown
 from activities.ports.merge_values import Rebase, Rebased
 from workflows.domain.ids import Commit, Tree
@@ -27,13 +28,6 @@ _DELETED_HERE: Final = "your earlier work deleted it, the merged work changed it
 _SAME_NAME: Final = "one side has a file and the other a folder of that name; yours is left out"
 
 
-class Entry(NamedTuple):
-    """A tree's entry at a path."""
-
-    mode: str
-    blob: str
-
-
 Entries = Mapping[bytes, Entry]
 
 
@@ -47,9 +41,9 @@ class Merged(NamedTuple):
 
 async def rebase(bare: Bare, request: Rebase) -> Rebased:
     """Move work onto another base; see the port."""
-    before = await _entries(bare, request.work_base)
-    own = await _entries(bare, request.work)
-    there = await _entries(bare, request.base)
+    before = await entries(bare, request.work_base)
+    own = await entries(bare, request.work)
+    there = await entries(bare, request.base)
     touched = sorted(
         path for path in before.keys() | own.keys() if before.get(path) != own.get(path)
     )
@@ -68,16 +62,6 @@ async def rebase(bare: Bare, request: Rebase) -> Rebased:
         paths=tuple(faults),
         messages=tuple(f"{path}: {fault}" for path, fault in faults.items()),
     )
-
-
-async def _entries(bare: Bare, commit: Commit) -> Entries:
-    listed = await bare.git.run(bare.scope(), "ls-tree", "-r", "-z", commit)
-    found: dict[bytes, Entry] = {}
-    for record in listed.records():
-        head, _, path = record.partition(b"\t")
-        mode, _, blob = head.decode().split(" ")
-        found[path] = Entry(mode, blob)
-    return found
 
 
 def _in_the_way(merged: Mapping[bytes, Merged], there: Entries) -> list[bytes]:
@@ -152,7 +136,7 @@ async def _content(bare: Bare, blob: str) -> bytes:
 async def _with(bare: Bare, commit: Commit, changes: Mapping[bytes, Entry | None]) -> Tree:
     """Return a commit's tree with some paths changed, or removed if the new entry is None."""
     if not changes:
-        return await commit_comparison.tree_of(bare, commit)
+        return await tree_of(bare, commit)
     gone = Entry("0", "0" * len(commit))
     # Removals first, because a file may now be a folder, and vice versa.
     ordered = sorted(changes.items(), key=lambda change: (change[1] is not None, change[0]))

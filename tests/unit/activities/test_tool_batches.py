@@ -16,7 +16,6 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from activities.adapters.blob_store import MemoryStore
-from activities.adapters.git.git_command import Completed, Git, Scope
 from activities.adapters.git.host_git import GitHostRepository, Seams
 from activities.adapters.git.repository_locks import Locking, exclusive
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
@@ -28,11 +27,12 @@ from activities.repository.host_data import Host, checkpoint_ref, worktree_name
 from activities.tool_batches import BATCH, ToolActivities
 from activities.worktrees import WorktreeActivities
 from tests.fakes.locks import not_locked
-from tests.unit.activities.adapters.git.home import GIT, SESSION, WHEN, Home
+from tests.unit.activities.adapters.git.home import SESSION, WHEN, Home, ToldGit
 from tests.waiting import shell_until, until
 from workflows.contracts.host_contracts import (
     RUN_TOOLS,
     FinishTask,
+    PrepareWorktree,
     RunTools,
     ToolsOutcome,
     WorkRefused,
@@ -42,6 +42,7 @@ from workflows.domain.agent.messages import ToolCall
 from workflows.domain.agent.model_values import Role
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.ids import AgentId, Commit, SessionId, TaskId
+from workflows.domain.violation import DiffRule
 from workflows.errors import FailureType
 
 KEY = "k" * 32
@@ -175,24 +176,6 @@ async def test_the_next_turn_builds_on_the_checkpoint(bench: Bench):
     assert await bench.lines(second.checkpoint) == ["run", "run"]
 
 
-class ToldGit(Git):
-    """Notes the command lines that were run."""
-
-    def __init__(self) -> None:
-        super().__init__(GIT)
-        self.told: list[str] = []
-
-    async def run(
-        self,
-        scope: Scope,
-        *arguments: str | bytes,
-        stdin: bytes = b"",
-        accept: tuple[int, ...] = (0,),
-    ) -> Completed:
-        self.told.append(" ".join(map(str, arguments)))
-        return await super().run(scope, *arguments, stdin=stdin, accept=accept)
-
-
 async def test_a_turn_that_only_reads_searches_for_no_change(bench: Bench):
     bench.home.git = git = ToldGit()
     activities, run = bench.activities(), ActivityEnvironment().run
@@ -207,6 +190,20 @@ async def test_a_turn_that_only_reads_searches_for_no_change(bench: Bench):
     assert (second.tree, await bench.recorded()) == (first.tree, second.checkpoint)
     third = await bench.run(bench.request(APPEND, turn=3, at=second.checkpoint))
     assert await bench.lines(third.checkpoint) == ["run", "run"]
+
+
+@pytest.mark.parametrize(("setup", "is_restored"), [((), False), ((("true",),), True)])
+async def test_the_first_turn_restores_a_worktree_only_where_set_up_ran(
+    bench: Bench, setup: tuple[tuple[str, ...], ...], is_restored: bool
+):
+    bench.home.git = git = ToldGit()
+    host, run = bench.host(), ActivityEnvironment().run
+    prepare = PrepareWorktree(worktree=bench.ref, start=bench.home.base, setup=setup)
+    await run(WorktreeActivities(host).prepare, prepare)
+    git.told.clear()
+    done = await run(ToolActivities(host, parse).run, bench.request(APPEND))
+    assert any(each.startswith("read-tree") for each in git.told) == is_restored
+    assert await bench.lines(done.checkpoint) == ["run"]
 
 
 async def test_another_turns_checkpoint_fences_a_late_retry(bench: Bench):
@@ -418,18 +415,46 @@ async def test_the_policy_denies_one_call_and_the_others_of_the_turn_run(bench: 
     assert await bench.lines(outcome.checkpoint) == ["run", "run"]
 
 
-async def test_a_finished_task_is_judged_by_what_the_person_protects(bench: Bench):
-    first = await bench.run(bench.request("echo x > $(echo baseline.txt)"))
-    finish = FinishTask(
+def finishing(bench: Bench, checkpoint: Commit) -> FinishTask:
+    return FinishTask(
         worktree=bench.ref,
         task=TaskId("t"),
         title="t",
         attempt=1,
         base=bench.home.base,
-        checkpoint=first.checkpoint,
+        checkpoint=checkpoint,
         claims=("**",),
-        policy=ToolPolicy(protected_paths=("baseline.txt",)),
         at=WHEN,
+    )
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+async def test_what_the_last_turn_collected_is_not_collected_again(
+    bench: Bench, is_restarted: bool
+):
+    bench.home.git = git = ToldGit()
+    host, run = bench.host(), ActivityEnvironment().run
+    linking = bench.request("ln -s /etc leak; mkfifo pipe; " + APPEND)
+    first = await run(ToolActivities(host, parse).run, linking)
+    read = ToolCall(id="r", name="read", arguments={"path": "log.txt"})
+    request = bench.request(APPEND, turn=2, at=first.checkpoint).model_copy(
+        update={"calls": (read,)}
+    )
+    done = await run(ToolActivities(host, parse).run, request)
+    git.told.clear()
+    finishing_host = bench.host() if is_restarted else host
+    finish = WorktreeActivities(finishing_host).finish
+    refused = await run(finish, finishing(bench, done.checkpoint))
+    assert isinstance(refused, WorkRefused)
+    assert [(each.rule, each.path) for each in refused.findings] == [(DiffRule.SYMLINK, "leak")]
+    listed = [each for each in git.told if each.startswith(("diff-files", "ls-files -z -o --exc"))]
+    assert len(listed) == (2 if is_restarted else 0)
+
+
+async def test_a_finished_task_is_judged_by_what_the_person_protects(bench: Bench):
+    first = await bench.run(bench.request("echo x > $(echo baseline.txt)"))
+    finish = finishing(bench, first.checkpoint).model_copy(
+        update={"policy": ToolPolicy(protected_paths=("baseline.txt",))}
     )
     worktrees = WorktreeActivities(bench.host(exclusive))
     refused = await ActivityEnvironment().run(worktrees.finish, finish)

@@ -69,7 +69,9 @@ class GitUserRepository:
 
     async def attribute_rules(self, root: Path) -> AttributeRules:
         """Return how git converts files beside what `.gitattributes` files say."""
-        return await read_rules(self._git, await find(root), self._person.environment)
+        found = await find(root)
+        settings = await file_settings(self._git, found, self._person.environment)
+        return read_rules(found, settings)
 
     async def names(self, path: Path, commit: Commit) -> BaseNames:
         """Return the names of `commit` and its history."""

@@ -104,18 +104,16 @@ async def read_excludes(git: Git, found: Found, environment: Mapping[str, str]) 
     return _ended(b"" if own is None else _read(own, what)) + _ended(shared)
 
 
-async def read_rules(git: Git, found: Found, environment: Mapping[str, str]) -> AttributeRules:
+def read_rules(found: Found, settings: FileSettings) -> AttributeRules:
     """Return how git converts files in this repository beside its `.gitattributes` files.
 
     Args:
-        git: the program.
         found: the repository.
-        environment: as of `file_settings`.
+        settings: the person's for it.
 
     Raises:
         RepositoryRefusedError: there are more attributes than `MAX_EXCLUDES_BYTES`.
     """
-    settings = await file_settings(git, found, environment)
     own = settings.values.get("core.attributesFile")
     what = "which says what attributes files have"
     autocrlf = settings.values.get("core.autocrlf", "false").lower()

@@ -104,7 +104,7 @@ async def _inspect(
     await _refuse_blocked_name(git, scope, session)
     await _refuse_partial(git, scope, commit)
     contents = await _contents(git, scope, commit, found)
-    filters = await _filters(git, scope, contents, await read_rules(git, found, environment))
+    filters = await _filters(git, scope, contents, read_rules(found, settings))
     return RepositoryFacts(
         root=found.root,
         key=found.key,

@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 
 from activities.adapters.git.bare_repository import Bare
 from activities.adapters.git.git_command import Scope
+from activities.adapters.git.tree_reading import differences, entries
 from activities.adapters.git.worktrees.conversion import LFS, attribute_files, filters
 from workflows.domain.ids import Commit
 
@@ -37,11 +38,10 @@ class Attributes(NamedTuple):
 
 async def attributes_of(bare: Bare, commit: Commit) -> Attributes:
     """Read the `.gitattributes` files of a commit."""
-    listed = await bare.git.run(bare.scope(), "ls-tree", "-r", "-z", commit)
-    halves = (record.partition(b"\t") for record in listed.records())
-    blobs = {path: head.split()[2] for head, _, path in halves if head.startswith(b"100")}
+    listed = (await entries(bare, commit)).items()
+    blobs = {path: entry.blob for path, entry in listed if entry.is_file}
     texts = {
-        path: (await bare.git.run(bare.scope(), "cat-file", "blob", blobs[path])).stdout
+        path: (await bare.ask("cat-file", "blob", blobs[path])).stdout
         for path in sorted(attribute_files(blobs))
     }
     return Attributes(commit, texts)
@@ -69,10 +69,8 @@ async def filters_by(
 
 async def filtered(bare: Bare, base: Commit, commit: Commit) -> Mapping[bytes, str]:
     """Return the filter of each file that `commit` changes, by its attributes or the base's."""
-    compared = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--diff-filter=d", base, commit)
-    records = (await bare.git.run(bare.scope(), *compared)).records()
-    pairs = zip(records[::2], records[1::2], strict=True)
-    paths = [path for head, path in pairs if head.split()[1].startswith(b"100")]
+    changed = await differences(bare, base, commit)
+    paths = [each.path for each in changed if each.new and each.new.is_file]
     found: dict[bytes, str] = {}
     for each in (commit, base) if paths else ():
         found |= await filters_by(bare, bare.scope(), await attributes_of(bare, each), paths)

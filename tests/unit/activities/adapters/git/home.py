@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from activities.adapters.git.git_command import Git
+from activities.adapters.git.git_command import Completed, Git, Scope
 from activities.adapters.git.host_git import GitHostRepository
 from activities.adapters.git.user.branch_landing import GitUserRepository
 from activities.adapters.git.user.fast_forward import Person
@@ -45,6 +45,24 @@ def plain_git(where: Path, *arguments: str) -> str:
         },
     )
     return done.stdout.decode().strip()
+
+
+class ToldGit(Git):
+    """Git that notes the command lines that were run."""
+
+    def __init__(self) -> None:
+        super().__init__(GIT)
+        self.told: list[str] = []
+
+    async def run(
+        self,
+        scope: Scope,
+        *arguments: str | bytes,
+        stdin: bytes = b"",
+        accept: tuple[int, ...] = (0,),
+    ) -> Completed:
+        self.told.append(" ".join(map(str, arguments)))
+        return await super().run(scope, *arguments, stdin=stdin, accept=accept)
 
 
 class Home:

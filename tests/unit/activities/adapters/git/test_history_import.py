@@ -15,7 +15,7 @@ from activities.adapters.git.user import pack_hand_over
 from activities.ports.git_errors import GitCommandError, PartialCloneError, PrerequisiteMissingError
 from activities.ports.host_repository import HistoryImport
 from activities.ports.user_repository import HandOver
-from tests.unit.activities.adapters.git.home import SESSION, Home, fingerprint, plain_git
+from tests.unit.activities.adapters.git.home import SESSION, Home, ToldGit, fingerprint, plain_git
 from workflows.domain.ids import Commit, SessionId
 
 LATER = SessionId("s2")
@@ -253,3 +253,14 @@ async def test_a_base_and_an_older_one_import_at_once(home: Home):
     home.base = older
     assert (await home.host.await_base(older)).is_there
     await home.host.import_base(HistoryImport(older, SessionId("s3")))
+
+
+async def test_a_known_base_is_compared_only_after_it_is_named(home: Home):
+    await home.import_base()
+    git = ToldGit()
+    host = GitHostRepository(git, home.top / "host", "k" * 32)
+    await host.import_base(HistoryImport(home.base, LATER))
+    asked = [n for n, each in enumerate(git.told) if "--contains=" in each]
+    named = [n for n, each in enumerate(git.told) if ARRIVED in each and "update-ref" in each]
+    assert len(asked) == 1
+    assert asked > named

@@ -69,3 +69,17 @@ def test_a_value_cannot_add_a_trailer():
 )
 def test_other_messages_have_no_trailers(message: str):
     assert loose_objects.read_trailers(message) == {}
+
+
+def test_a_loose_object_is_read_and_no_damaged_or_other_one(tmp_path: Path):
+    name = loose_objects.write(tmp_path, "commit", b"tree 1\n", LIKE["sha1"])
+    assert loose_objects.read(tmp_path, "commit", name) == b"tree 1\n"
+    assert loose_objects.read(tmp_path, "blob", name) is None
+    assert loose_objects.read(tmp_path, "commit", name[::-1]) is None
+    other = loose_objects.write(tmp_path, "commit", b"tree 2\n", LIKE["sha1"])
+    place = tmp_path / name[:2] / name[2:]
+    place.chmod(0o644)
+    place.write_bytes((tmp_path / other[:2] / other[2:]).read_bytes())
+    assert loose_objects.read(tmp_path, "commit", name) is None
+    place.write_bytes(b"not compressed")
+    assert loose_objects.read(tmp_path, "commit", name) is None

@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import cast
 
@@ -257,3 +259,20 @@ def test_what_cannot_be_written_says_why(tmp_path: Path):
     assert "a file, not a folder" in ask(tmp_path, "write", "f/x", content="x")["error"]
     assert "workspace itself" in ask(tmp_path, "write", ".", content="x")["error"]
     assert "NUL" in ask(tmp_path, "write", "a\0b", content="x")["error"]
+
+
+def test_the_interpreter_is_not_taken_down_after_the_answer(tmp_path: Path):
+    (tmp_path / "f").write_text("é\n")
+    request = {"op": "read", "path": "f", "judged": ["f"], "offset": 1, "limit": 9}
+    script = (
+        "import atexit; from activities.toolset.inside.file_tools import main; "
+        f"atexit.register(print, 'taken down'); main({request})"
+    )
+    done = subprocess.run(
+        (sys.executable, "-P", "-c", script),
+        stdout=subprocess.PIPE,
+        check=True,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(Path(__file__).parents[5])},
+    )
+    assert done.stdout.decode() == "text\n     1\té"

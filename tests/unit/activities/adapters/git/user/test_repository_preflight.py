@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from activities.adapters.git.user.branch_landing import GitUserRepository
 from activities.adapters.git.user.repository_preflight import refusal
 from activities.adapters.git.user.user_git import find
 from activities.ports.git_errors import (
@@ -16,7 +17,14 @@ from activities.ports.git_errors import (
     PartialCloneError,
     RepositoryUnreadableError,
 )
-from tests.unit.activities.adapters.git.home import SESSION, Home, fingerprint, plain_git, write
+from tests.unit.activities.adapters.git.home import (
+    SESSION,
+    Home,
+    ToldGit,
+    fingerprint,
+    plain_git,
+    write,
+)
 from workflows.domain.ids import SessionId
 
 
@@ -293,3 +301,10 @@ async def test_root_reads_the_repository_of_another_user(tmp_path: Path):
     facts = await home.user.inspect(home.path, None)
     assert (facts.base, facts.owner, facts.is_dirty) == (home.base, "1234", False)
     assert await home.user.ignored_files(home.path, "none") == ()
+
+
+async def test_the_persons_settings_are_read_once(home: Home):
+    home.make({"a.txt": "one\n"})
+    git = ToldGit()
+    await GitUserRepository(git, home.person).inspect(home.path, None)
+    assert len([each for each in git.told if each.startswith("config -z --includes")]) == 1

@@ -2,10 +2,12 @@
 
 import pytest
 
+from activities.adapters.git.bare_repository import Bare, Layout
+from activities.adapters.git.host_git import GitHostRepository
 from activities.adapters.git.repository_cleanup import Cleanup
 from activities.ports.git_errors import BundleError, GitCommandError, RefMovedError
 from activities.ports.host_repository import Checkpoint
-from tests.unit.activities.adapters.git.home import SESSION, Home, plain_git, write
+from tests.unit.activities.adapters.git.home import SESSION, Home, ToldGit, plain_git, write
 from workflows.domain.ids import Commit, TaskId, Tree
 
 REF = f"refs/blueflame/{SESSION}/tasks/t1/1"
@@ -136,3 +138,62 @@ async def test_a_ref_never_moves_to_what_is_not_there(home: Home):
     with pytest.raises(GitCommandError):
         await home.host.advance(REF, Commit("1" * 40), first)
     assert await home.host.tip(REF) == first
+
+
+async def test_a_first_checkpoint_is_named_as_git_would_without_its_process(home: Home):
+    home.git = git = ToldGit()
+    home.host = GitHostRepository(git, home.top / "host", "k" * 32)
+    home.make({"a.txt": "one\n"})
+    await home.start()
+    git.told.clear()
+    assert await home.host.tip(REF) is None
+    assert git.told == []
+    first = await record(home, 1, None, home.base)
+    assert not [each for each in git.told if "update-ref" in each or "rev-parse" in each]
+    assert home.of_host("for-each-ref", "--format=%(objectname)", REF) == first
+
+
+async def test_a_packed_ref_is_not_taken_for_none(home: Home):
+    home.make({"a.txt": "one\n"})
+    await home.start()
+    first = await record(home, 1, None, home.base)
+    home.of_host("pack-refs", "--all", "--prune")
+    with pytest.raises(RefMovedError, match=first):
+        await record(home, 2, None, home.base)
+    assert await home.host.tip(REF) == first
+
+
+async def test_a_ref_in_the_place_of_anothers_folder_is_refused(home: Home):
+    home.make({"a.txt": "one\n"})
+    await home.start()
+    first = await record(home, 1, None, home.base)
+    other = REF.rpartition("/")[0]
+    with pytest.raises(GitCommandError):
+        await home.host.advance(other, first, None)
+    assert await home.host.tip(REF) == first
+    assert await home.host.tip(other) is None
+
+
+@pytest.mark.parametrize(
+    ("ref", "is_absent"),
+    [
+        ("refs/blueflame/s1/tasks/a_b-c.1", True),
+        ("refs/blueflame/s1/agents/dev.a.1", True),
+        ("refs/blueflame/s1/base", False),
+        ("refs/heads/main", False),
+        ("refs/blueflame/../heads/x", False),
+        ("refs/blueflame/s1/a..b", False),
+        ("refs/blueflame/s1/a.lock", False),
+        ("refs/blueflame/s1/a.lock/b", False),
+        ("refs/blueflame/s1/a.", False),
+        ("refs/blueflame/s1/.a", False),
+        ("refs/blueflame/s1/a b", False),
+        ("refs/blueflame/s1//a", False),
+        ("refs/blueflame/s1/é", False),
+        ("refs/blueflame/s1/a\n", False),
+    ],
+)
+async def test_only_a_plain_name_is_taken_for_absent(home: Home, ref: str, is_absent: bool):
+    home.make({"a.txt": "one\n"})
+    await home.import_base()
+    assert Bare(home.git, Layout(home.top / "host", "k" * 32)).is_absent(ref) is is_absent

@@ -469,3 +469,21 @@ def act(top: Path, deed: str, name: str, text: str) -> None:
         if target.is_symlink():
             target.unlink()
         target.write_text(text)
+
+
+async def test_what_stands_at_another_commit_is_restored_and_collected_there(home: Home):
+    home.make({"a.txt": "one\n"})
+    place = await home.start()
+    write(place, {"a.txt": "two\n"})
+    async with home.host.lock("t1"):
+        collected = await home.host.collect("t1")
+        first = await home.host.checkpoint(home.request("t1", collected))
+        at_first = await home.host.collect_at("t1", first)
+        at_base = await home.host.collect_at("t1", home.base)
+        again = await home.host.collect_at("t1", first)
+        write(place, {"a.txt": "half"})
+        whole = await home.host.collect_at("t1", first)
+    assert (at_first.tree, at_first.changes) == (collected.tree, ())
+    assert at_base.tree == home.run("rev-parse", "HEAD^{tree}")
+    assert again == whole == at_first
+    assert (place / "a.txt").read_text() == "two\n"
