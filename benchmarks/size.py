@@ -56,7 +56,7 @@ from activities.adapters.git.host_git import GitHostRepository
 from activities.adapters.git.repository_cleanup import Cleanup, size_of
 from activities.adapters.git.user.branch_landing import GitUserRepository
 from activities.adapters.git.user.fast_forward import Person
-from activities.ports.host_repository import HistoryImport
+from activities.ports.history_values import HistoryImport, HistoryPart
 from activities.ports.merge_values import MergePart
 from activities.ports.user_repository import LandRequest
 from benchmarks.long_sessions import first_calls, host_cost, idle_gap, many_at_once, status_time
@@ -149,7 +149,7 @@ async def import_base(place: Place, session: SessionId) -> None:
     base = place.head()
     waiting = await place.host.await_base(base)
     if not waiting.is_there:
-        await place.user.bring(place.path, base, waiting.known, place.bare)
+        await place.user.bring(place.path, HistoryPart(base, waiting.known), place.bare)
     await place.host.import_base(HistoryImport(base, session))
 
 
@@ -161,7 +161,7 @@ async def import_through_the_store(place: Place, session: SessionId) -> None:
         return await place.host.import_base(HistoryImport(base, session))
 
     async def write(sink: int) -> None:
-        await place.user.send(place.path, base, waiting.known, sink)
+        await place.user.send(place.path, HistoryPart(base, waiting.known), sink)
 
     digest = await place.store.put_from(write)
     async with place.store.opened(digest) as bundle:
