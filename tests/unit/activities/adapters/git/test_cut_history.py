@@ -13,9 +13,10 @@ from activities.adapters.git.user.branch_landing import GitUserRepository
 from activities.adapters.git.user.history_depth import LargeHistory
 from activities.ports.git_errors import PrerequisiteMissingError
 from activities.ports.history_values import Waiting
-from activities.ports.user_repository import Landed
+from activities.ports.user_repository import Landed, LandRequest
 from tests.unit.activities.adapters.git.home import (
     BRANCH,
+    RESULT,
     SESSION,
     Home,
     fingerprint,
@@ -281,6 +282,30 @@ async def test_work_on_a_cut_history_lands_on_the_whole(home: Home):
     assert len(home.run("rev-list", BRANCH).split()) == 7
     assert not (home.path / ".git/shallow").exists()
     check(home)
+
+
+async def test_work_lands_where_the_base_was_rewritten_and_lost(home: Home):
+    graph = Graph(home)
+    graph.add(*line(6))
+    await home.import_base(depth=2)
+    place = (await home.host.create_worktree("t1", home.base)).path
+    (place / "new").write_text("new\n")
+    commit = await home.commit_work()
+    await home.host.advance(RESULT, commit, None)
+    for name in ("main", "n5"):
+        home.run("update-ref", f"refs/heads/{name}", graph.names[3])
+    home.run("branch", "-D", "n4")
+    home.run("reflog", "expire", "--expire=now", "--all")
+    home.run("gc", "-q", "--prune=now")
+    bundle = await home.host.bundle(RESULT, home.base)
+    request = LandRequest(path=home.path, bundle=bundle, ref=BRANCH, old=None, new=commit)
+    with pytest.raises(PrerequisiteMissingError):
+        await home.user.land(request)
+    base = await home.host.bundle(home.base, None)
+    request = request.model_copy(update={"base": base})
+    assert isinstance(await home.user.land(request), Landed)
+    assert len(home.run("rev-list", BRANCH).split()) == 7
+    assert home.run("fsck", "--strict", "--no-dangling") == ""
 
 
 async def test_a_clean_up_keeps_the_history_and_its_ends(home: Home):
