@@ -59,7 +59,8 @@ async def write_bundle(git: Git, scope: Scope, part: HistoryPart, sink: int) -> 
     writing = replace(scope, limit_seconds=git_bundle.LIMIT_SECONDS, sink=sink)
     with _cut(writing, part) as cut:
         wanted = _wanted(part, known)
-        await git.run(cut, "pack-objects", *git_bundle.packing(known), stdin=wanted)
+        options = (*git_bundle.packing(known), *_walking(part))
+        await git.run(cut, "pack-objects", *options, stdin=wanted)
 
 
 async def bring(git: Git, source: Scope, part: HistoryPart, receiving: Path) -> None:
@@ -88,7 +89,13 @@ async def bring(git: Git, source: Scope, part: HistoryPart, receiving: Path) -> 
     options = ("--revs", "-q", "--delta-base-offset", "--window=0", "--compression=1")
     scope = replace(borrowing, limit_seconds=git_bundle.LIMIT_SECONDS, settings=_SETTINGS)
     with _cut(scope, part) as cut:
-        await git.run(cut, "pack-objects", *options, pack, stdin=_wanted(part, known))
+        wanted = _wanted(part, known)
+        await git.run(cut, "pack-objects", *options, *_walking(part), pack, stdin=wanted)
+
+
+def _walking(part: HistoryPart) -> tuple[str, ...]:
+    """Return the options to find what is shared: git's own choice is for few new commits."""
+    return ("--no-sparse",) if part.more else ()
 
 
 def _cut(scope: Scope, part: HistoryPart) -> AbstractContextManager[Scope]:

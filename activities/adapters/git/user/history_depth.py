@@ -11,6 +11,7 @@
 What the host has stays there, whatever is kept. Only reads; the person's repository stays as it is.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +27,7 @@ from workflows.domain.ids import Commit
 _Parents = dict[Commit, tuple[Commit, ...]]
 _FIRST_LISTED: Final = 10_000
 _MOST: Final = (1 << 31) - 1
-_DESCRIPTIONS: Final = ((), ("--tags",), ("--tags", "--match=*[0-9]*"))
-"""How gates ask for the nearest tag: `git describe`, with `--tags`, and as setuptools-scm does."""
+_DIGIT: Final = re.compile("[0-9]")
 _FARTHER: Final = 8
 """How much more is kept below the tags if the cut shows in a description."""
 
@@ -166,13 +166,14 @@ async def _meaningful(here: _Repository, tip: Commit, commits: int) -> _Parents:
     together. Only at the lower end a merge can hold on to a commit below it, which then seems to be
     no part of the tag; where that shows in a description, more is kept.
     """
-    meant = await _descriptions(here, here.scope, tip)
+    questions = await _questions(here)
+    meant = await _descriptions(here, here.scope, tip, questions)
     branches, tags = await _branches(here, tip), await _tagged(here, meant)
     while True:
         lowest = {await _below(here, each, commits) for each in (tip, *tags)}
         kept = await _above(here, tip, branches | lowest)
         with ending_at(here.scope, here.own | _cut_commits(kept)) as scope:
-            if await _descriptions(here, scope, tip) == meant:
+            if await _descriptions(here, scope, tip, questions) == meant:
                 return kept
         commits *= _FARTHER
 
@@ -199,9 +200,28 @@ async def _above(here: _Repository, tip: Commit, lowest: Iterable[Commit]) -> _P
     return kept | await here.parents(sorted(more))
 
 
-async def _descriptions(here: _Repository, scope: Scope, tip: Commit) -> frozenset[str]:
+async def _questions(here: _Repository) -> list[tuple[str, ...]]:
+    """Return how gates ask for the nearest tag, as far as it can make a difference.
+
+    That is `git describe`, with `--tags`, and as setuptools-scm does. Each walks the history.
+    """
+    form = "--format=%(objecttype) %(refname)"
+    listed = await here.git.run(here.scope, "for-each-ref", form, "refs/tags")
+    lines = listed.stdout.decode("utf-8", "replace").splitlines()
+    tags = {
+        (): frozenset(line for line in lines if line.startswith("tag ")),
+        ("--tags",): frozenset(lines),
+        ("--tags", "--match=*[0-9]*"): frozenset(line for line in lines if _DIGIT.search(line)),
+    }
+    asked = {meant: options for options, meant in tags.items() if meant}
+    return list(asked.values())
+
+
+async def _descriptions(
+    here: _Repository, scope: Scope, tip: Commit, questions: Iterable[tuple[str, ...]]
+) -> frozenset[str]:
     found: set[str] = set()
-    for options in _DESCRIPTIONS:
+    for options in questions:
         asked = ("describe", "--long", *options, tip)
         found.add((await here.git.run(scope, *asked, accept=(0, 128))).line())
     return frozenset(found - {""})

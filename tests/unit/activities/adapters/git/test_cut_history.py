@@ -271,6 +271,25 @@ async def test_two_sessions_that_begin_at_once_both_get_what_they_want(
     check(home)
 
 
+async def test_a_shallow_clone_can_be_cut_further_and_be_completed(home: Home):
+    graph = Graph(home)
+    graph.add(*line(9))
+    whole = home.path
+    plain_git(home.top, "clone", "-q", "--depth=5", f"file://{whole}", "clone")
+    home.path = home.top / "clone"
+    own = (await home.user.names(home.path, home.base)).shallow
+    depths: tuple[HistoryDepth, ...] = (2, 9, "full")
+    for number, depth in enumerate(depths):
+        await home.import_base(SessionId(f"s{number}"), depth)
+        assert len(on_host(home)) == (2 if depth == 2 else 5)
+        cut = await home.host.kept_commits(home.base, own)
+        assert cut == (2 if depth == 2 else None)
+    home.run("fetch", "-q", "--unshallow")
+    assert not (await home.import_base(THIRD)).is_empty
+    assert on_host(home) == graph.kept("full")
+    check(home)
+
+
 async def test_work_on_a_cut_history_lands_on_the_whole(home: Home):
     graph = Graph(home)
     graph.add(*line(6))
