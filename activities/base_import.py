@@ -4,15 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.activity_failures import mapped
 from activities.gates.detection import detect_gates, files_to_read
-from activities.ports.blob_store_port import BlobMissingError, StreamStore
+from activities.ports.blob_store_port import BlobMissingError, BlobStore, StreamStore
 from activities.ports.git_errors import PrerequisiteMissingError
-from activities.ports.host_repository import CommitReader, HistoryImport, SessionHistory
+from activities.ports.history_values import HistoryImport, HistoryWish
+from activities.ports.host_repository import CommitReader, SessionHistory
 from activities.ports.user_repository import (
     AttributeRules,
     HandOver,
@@ -23,7 +25,7 @@ from activities.repository.checkout_copies import CopiedEntry, read_copies
 from activities.repository.copy_archive import packed
 from activities.repository.host_data import Host, no_fail_point
 from activities.repository.repository_brief import SAYING, brief_of
-from activities.repository.repository_warnings import unfilled, warnings_of
+from activities.repository.repository_warnings import cut_sentence, unfilled, warnings_of
 from workflows.contracts.host_contracts import AwaitBase, AwaitedBase, ImportBase, ImportedBase
 from workflows.contracts.land_contracts import ExportBase, SendBase, SentBase
 from workflows.domain.ids import Commit, Digest
@@ -31,6 +33,8 @@ from workflows.domain.repository import Base, CopiedFile
 from workflows.domain.session.session_config import WorktreeConfig
 from workflows.errors import FailureType
 from workflows.policy.gates.pipe_faults import pipe_fault
+
+_UNCUT: Final = "for all of them set `worktree.history: full`"
 
 
 @dataclass(frozen=True)
@@ -107,15 +111,19 @@ class ExportActivities:
         Raises:
             ApplicationError: RepositoryRefused, where the history is not whole.
         """
-        path, commit, known = Path(request.repository), request.commit, request.known
-        own = self._own_place(request.key)
+        path, own = Path(request.repository), self._own_place(request.key)
         with mapped():
-            if own is not None and own.name == request.place:
-                await self._repository.bring(path, commit, known, own.path, own.handing)
-                sent = SentBase()
+            ends = await read_ends(self._store, request.ends)
+            wish = HistoryWish(request.commit, request.history, request.known, ends)
+            part = await self._repository.part(path, wish)
+            bundle = None
+            if part.is_empty:
+                pass
+            elif own is not None and own.name == request.place:
+                await self._repository.bring(path, part, own.path, own.handing)
             else:
-                bundle = partial(self._repository.send, path, commit, known)
-                sent = SentBase(bundle=await self._store.put_from(bundle))
+                bundle = await self._store.put_from(partial(self._repository.send, path, part))
+            sent = SentBase(bundle=bundle, ends=await put_ends(self._store, part.ends))
         self._fail_point("after-send")
         return sent
 
@@ -150,7 +158,8 @@ class ImportActivities:
         """Make the host's own repository if it is missing, and say what it lacks."""
         with mapped():
             found = await self._host.history(request.key).await_base(request.commit)
-        return AwaitedBase(is_there=found.is_there, known=found.known, place=found.place)
+            ends = await put_ends(self._host.store, found.ends or None)
+        return AwaitedBase(is_there=found.is_there, known=found.known, place=found.place, ends=ends)
 
     @activity.defn(name="repository.import")
     async def import_base(self, request: ImportBase) -> ImportedBase:
@@ -174,8 +183,11 @@ class ImportActivities:
         contents = await _read(commits, request.commit, paths, wanted)
         gates = request.gates if request.gates is not None else detect_gates(contents)
         faults = [fault for gate in gates if (fault := pipe_fault(gate.argv))]
-        brief = brief_of(contents, gates, request.unfilled)
-        return ImportedBase(gates=gates, warnings=tuple(faults), brief=brief)
+        kept = await self._host.history(request.key).kept_commits(request.commit, request.shallow)
+        cut = () if kept is None else (cut_sentence(kept),)
+        brief = brief_of(contents, gates, (*request.unfilled, *cut))
+        told = tuple(f"{sentence}; {_UNCUT}" for sentence in cut)
+        return ImportedBase(gates=gates, warnings=(*told, *faults), brief=brief)
 
     async def _take_in(self, history: SessionHistory, request: ImportBase) -> None:
         await self._import_history(history, request)
@@ -187,8 +199,12 @@ class ImportActivities:
         await history.import_rules(AttributeRules.model_validate_json(kept))
 
     async def _import_history(self, history: SessionHistory, request: ImportBase) -> None:
-        asked = HistoryImport(request.commit, request.session, request.shallow)
-        if request.bundle is None or (await history.await_base(request.commit)).is_there:
+        ends = request.shallow
+        if request.ends is not None:
+            ends = await read_ends(self._host.store, request.ends)
+        asked = HistoryImport(request.commit, request.session, ends)
+        found = await history.await_base(request.commit)
+        if request.bundle is None or (found.is_there and not found.ends):
             await history.import_base(asked)
         else:
             try:
@@ -200,6 +216,16 @@ class ImportActivities:
         self._host.fail_point("after-import")
         if request.bundle is not None:
             await self._host.store.discard(request.bundle)
+
+
+async def put_ends(store: BlobStore, ends: tuple[Commit, ...] | None) -> Digest | None:
+    """Store the commits with which histories end, which can be too many for a message."""
+    return None if ends is None else await store.put("\n".join(ends).encode())
+
+
+async def read_ends(store: BlobStore, ends: Digest | None) -> tuple[Commit, ...]:
+    """Return the commits with which histories end."""
+    return () if ends is None else tuple(map(Commit, (await store.get(ends)).decode().split()))
 
 
 async def _read(

@@ -6,6 +6,7 @@ Models are scripted and take no time.
 
 import asyncio
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -31,7 +32,7 @@ from benchmarks.stage import (
 )
 from workflows.domain.plan import Plan
 from workflows.domain.session.query_answers import SessionResult
-from workflows.domain.session.session_config import Approvals
+from workflows.domain.session.session_config import Approvals, HistoryDepth, WorktreeConfig
 from workflows.domain.session.session_modes import Pacing
 
 LONG: Final = "t0"
@@ -165,22 +166,33 @@ class Start(NamedTuple):
     """Of server, workers and all that they start, for the whole session of one task."""
 
 
-async def first_calls(make: Callable[[Path], Path]) -> tuple[Start, Start]:
-    """Return how a session begins, and the next on its base.
+async def first_calls(
+    make: Callable[[Path], Path], depths: Sequence[HistoryDepth] = ("full",)
+) -> list[tuple[Start, Start]]:
+    """Return how a session begins, and the next on its base, for each depth of the history.
 
     Args:
         make: makes the repository in a folder, and returns its path.
+        depths: as `worktree.history`; each with a copy of the repository, which no host saw.
     """
-    starts: list[Start] = []
+    found: list[tuple[Start, Start]] = []
     async with stage(playbook(1)) as (client, folder):
-        repository = await asyncio.to_thread(make, folder / "large")
-        for _ in range(2):
-            before = processor.below(os.getpid())
-            handle = await start_session(client, repository, plan(names(1)), attempts=1)
-            await handle.result()
-            used = processor.below(os.getpid()) - before
-            starts.append(Start(await _first_call(client, handle.id), round(used, 2)))
-    return starts[0], starts[1]
+        made = await asyncio.to_thread(make, folder / "large")
+        for number, depth in enumerate(depths):
+            repository = folder / f"copy{number}"
+            await asyncio.to_thread(shutil.copytree, made, repository)
+            first = await _start(client, repository, depth)
+            found.append((first, await _start(client, repository, depth)))
+    return found
+
+
+async def _start(client: Client, repository: Path, depth: HistoryDepth) -> Start:
+    before = processor.below(os.getpid())
+    worktree = WorktreeConfig(history=depth)
+    handle = await start_session(client, repository, plan(names(1)), attempts=1, worktree=worktree)
+    await handle.result()
+    used = processor.below(os.getpid()) - before
+    return Start(await _first_call(client, handle.id), round(used, 2))
 
 
 async def _first_call(client: Client, session: str) -> float:

@@ -10,6 +10,7 @@ Keys of the last line:
                             that never saw the repository
     second_call_500mb_s     the same for the next session, on the same commit
     import_500mb_cpu_s      the processor time that the first session took more than the second
+    cut_                    before these three: the same with `worktree.history: 1`
     import_500mb_s          seconds from an empty host until the base is named there
     import_again_500mb_s    the same for a second session on the same base
     disk_per_new_base_mb    more on disk, host and store, after one more commit of one file
@@ -58,12 +59,13 @@ from activities.adapters.git.host_git import GitHostRepository
 from activities.adapters.git.repository_cleanup import Cleanup, size_of
 from activities.adapters.git.user.branch_landing import GitUserRepository
 from activities.adapters.git.user.fast_forward import Person
-from activities.ports.host_repository import HistoryImport
+from activities.ports.history_values import HistoryImport, HistoryPart
 from activities.ports.merge_values import MergePart
 from activities.ports.user_repository import LandRequest
 from benchmarks.long_sessions import first_calls, host_cost, idle_gap, many_at_once, status_time
 from benchmarks.stage import report
 from workflows.domain.ids import Commit, SessionId
+from workflows.domain.session.session_config import HistoryDepth
 
 GIT: Final = Git(Path(shutil.which("git") or "git"))
 KEY: Final = "k" * 32
@@ -151,7 +153,7 @@ async def import_base(place: Place, session: SessionId) -> None:
     base = place.head()
     waiting = await place.host.await_base(base)
     if not waiting.is_there:
-        await place.user.bring(place.path, base, waiting.known, place.bare)
+        await place.user.bring(place.path, HistoryPart(base, waiting.known), place.bare)
     await place.host.import_base(HistoryImport(base, session))
 
 
@@ -163,7 +165,7 @@ async def import_through_the_store(place: Place, session: SessionId) -> None:
         return await place.host.import_base(HistoryImport(base, session))
 
     async def write(sink: int) -> None:
-        await place.user.send(place.path, base, waiting.known, sink)
+        await place.user.send(place.path, HistoryPart(base, waiting.known), sink)
 
     digest = await place.store.put_from(write)
     async with place.store.opened(digest) as bundle:
@@ -359,12 +361,16 @@ async def first_call(megabytes: int) -> dict[str, float]:
         make_history(place, megabytes, is_replaced=True)
         return place.path
 
-    first, second = await first_calls(make)
-    return {
-        f"first_call_{megabytes}mb_s": first.call_s,
-        f"second_call_{megabytes}mb_s": second.call_s,
-        f"import_{megabytes}mb_cpu_s": round(first.processor_s - second.processor_s, 2),
-    }
+    figures: dict[str, float] = {}
+    ways: dict[str, HistoryDepth] = {"": "full", "cut_": 1}
+    starts = await first_calls(make, tuple(ways.values()))
+    for way, (first, second) in zip(ways, starts, strict=True):
+        figures |= {
+            f"{way}first_call_{megabytes}mb_s": first.call_s,
+            f"{way}second_call_{megabytes}mb_s": second.call_s,
+            f"{way}import_{megabytes}mb_cpu_s": round(first.processor_s - second.processor_s, 2),
+        }
+    return figures
 
 
 if __name__ == "__main__":

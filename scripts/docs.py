@@ -158,31 +158,38 @@ def _bare(kind: Any) -> Any:
     if get_origin(kind) is Annotated:
         return _bare(get_args(kind)[0])
     if get_origin(kind) in {Union, UnionType}:
-        (kind,) = [each for each in get_args(kind) if each is not NoneType]
-        return _bare(kind)
+        kinds = [each for each in get_args(kind) if each is not NoneType]
+        return _bare(kinds[0]) if len(kinds) == 1 else kind
     return kind
 
 
 def _values(kind: Any, metadata: list[Any]) -> str:
     bare: Any = _bare(kind)
     origin = get_origin(bare)
+    if origin in {Union, UnionType}:
+        return ", ".join(_one_of(each) for each in get_args(bare))
     if origin is Literal:
         return ", ".join(f"`{value}`" for value in get_args(bare))
-    if origin is dict:
-        return "mapping"
-    if bare is bool:
-        return "`true`, `false`"
     if origin is tuple:
         return _listed(get_args(bare)[0], metadata)
     if isinstance(bare, type) and issubclass(bare, Enum):
         return ", ".join(f"`{value.value}`" for value in bare)
     names: dict[Any, str] = {
+        dict: "mapping",
+        bool: "`true`, `false`",
         int: "number",
         Decimal: "amount",
         timedelta: "duration",
         Path: "path",
     }
-    return _bounded(names.get(bare, "text"), metadata)
+    return _bounded(names.get(origin or bare, "text"), metadata)
+
+
+def _one_of(kind: Any) -> str:
+    metadata = list(get_args(kind)[1:]) if get_origin(kind) is Annotated else []
+    if any(isinstance(each, FieldInfo) for each in metadata):
+        metadata = [part for each in metadata for part in each.metadata]
+    return _values(kind, metadata)
 
 
 _ITEMS: list[tuple[Any, str]] = [

@@ -9,13 +9,13 @@ It exchanges only bundles and packs with the user's repository, and runs no hook
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field
 
+from activities.ports.history_values import HistoryImport, Waiting
 from activities.ports.merge_values import (
     MergeOutcome,
     MergePart,
@@ -120,30 +120,6 @@ class WorktreePlace(BaseModel, frozen=True, extra="forbid"):
     """The bare repository; only Blue Flame writes it."""
     state: Path
     """A folder for the worktree's state, outside every sandbox; it may not exist yet."""
-
-
-@dataclass(frozen=True)
-class HistoryImport:
-    """A base to take in."""
-
-    commit: Commit
-    session: SessionId
-    shallow: tuple[Commit, ...] = ()
-    """Where a shallow clone's history ends."""
-    bundle: int | None = None
-    """The descriptor of its bundle; None if its objects are there already."""
-
-
-@dataclass(frozen=True)
-class Waiting:
-    """How a host waits for a base."""
-
-    is_there: bool
-    """Its history is complete here: nothing has to be sent."""
-    known: tuple[Commit, ...] = ()
-    """Commits whose history is complete here."""
-    place: str | None = None
-    """What names the repository on its machine; None: nothing does."""
 
 
 class WorktreeStore(Protocol):
@@ -281,6 +257,15 @@ class SessionHistory(Protocol):
             PrerequisiteMissingError: not all of it has arrived; have it sent whole.
             BundleError: a whole bundle does not hold the base and all that it needs.
             RefMovedError: the session already has another base.
+        """
+        ...
+
+    async def kept_commits(self, commit: Commit, own: tuple[Commit, ...]) -> int | None:
+        """Return how many commits of a history are here; None: it was not cut.
+
+        Args:
+            commit: the base.
+            own: where the history ends in the person's repository too.
         """
         ...
 

@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field, SecretStr
 
+from activities.ports.history_values import HistoryPart, HistoryWish
 from workflows.domain.ids import Commit, SessionId, Tree
 from workflows.domain.session.session_config import CommitsConfig
 
@@ -235,13 +236,20 @@ class UserRepository(Protocol):
         """Return the names of `commit` and its history, and where it ends."""
         ...
 
-    async def send(self, path: Path, commit: Commit, known: tuple[Commit, ...], sink: int) -> None:
-        """Write a bundle of only `commit` and its history to a descriptor.
+    async def part(self, path: Path, wish: HistoryWish) -> HistoryPart:
+        """Decide which part of a base's history to send; nothing is written.
+
+        Raises:
+            PartialCloneError: commits are missing.
+        """
+        ...
+
+    async def send(self, path: Path, part: HistoryPart, sink: int) -> None:
+        """Write a bundle of only one commit and its history to a descriptor.
 
         Args:
             path: the repository.
-            commit: the base.
-            known: commits that the receiver has, with their history.
+            part: the base, and how much of its history.
             sink: an empty file.
 
         Raises:
@@ -250,19 +258,13 @@ class UserRepository(Protocol):
         ...
 
     async def bring(
-        self,
-        path: Path,
-        commit: Commit,
-        known: tuple[Commit, ...],
-        bare: Path,
-        handing: HandOver | None = None,
+        self, path: Path, part: HistoryPart, bare: Path, handing: HandOver | None = None
     ) -> None:
-        """Store the objects of `commit` and its history in a repository of this machine.
+        """Store the objects of a commit and its history in a repository of this machine.
 
         Args:
             path: the repository to read from.
-            commit: the base.
-            known: commits that the receiver has, with their history.
+            part: the base, and how much of its history.
             bare: the host's repository; no ref of it moves.
             handing: how it gets what belongs to another user; None: it is this process's own.
 

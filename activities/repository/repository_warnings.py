@@ -43,3 +43,12 @@ def unfilled(facts: RepositoryFacts) -> tuple[str, ...]:
             "a task that writes one fails, because no filter is run"
         )
     return tuple(texts)
+
+
+def cut_sentence(commits: int) -> str:
+    """Return what agents and the person have to know of a history that was cut.
+
+    Args:
+        commits: how many of them worktrees hold.
+    """
+    return f"the history is cut: worktrees hold its newest {commits:,} commits"

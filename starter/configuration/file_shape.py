@@ -41,6 +41,7 @@ from starter.configuration.value_types import (
     Command,
     Duration,
     GateName,
+    History,
     RegistryEntry,
     RemoteName,
     Route,
@@ -170,6 +171,7 @@ class WorktreeSection(BaseModel, frozen=True, extra="forbid"):
     network: Annotated[tuple[CheckedHost, ...], Field(max_length=100)] | None = None
     copies: tuple[str, ...] | None = Field(default=None, validation_alias="copy")
     allow_secret: tuple[str, ...] | None = None
+    history: History | None = None
 
 
 class EnvironmentSection(BaseModel, frozen=True, extra="forbid"):

@@ -87,6 +87,9 @@ MEANINGS: Final = {
     "worktree.allow_secret": "paths that may contain what looks like a secret: `copy` may copy "
     "these files, and a task may add lines to them that look like a key. Models can then read "
     "them. Refused in a repository's file",
+    "worktree.history": "how much of the base's history worktrees hold: `full`, so many commits "
+    "deep (as `git fetch --depth` counts), or `auto`: all of it, unless the repository's objects "
+    "take more than 1 GiB ([environments](environments.md#large-histories))",
     "environment.toolchains": "directories of this machine that commands in the sandbox may read: "
     "`~/.pyenv/versions/3.12.8`, `~/.cargo`. The `bin` of each is on PATH, in this order "
     "([environments](environments.md)). A repository's file may list only toolchains that you list",

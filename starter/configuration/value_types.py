@@ -29,7 +29,12 @@ from starter.configuration.gate_commands import check_arguments, parse_command
 from workflows.domain.agent.model_values import BUILT_IN
 from workflows.domain.agent.tool_policy import CommandPattern, PathPattern
 from workflows.domain.environment import Registry
-from workflows.domain.session.session_config import HostPattern, ModelName
+from workflows.domain.session.session_config import (
+    MOST_COMMITS,
+    HistoryDepth,
+    HostPattern,
+    ModelName,
+)
 from workflows.policy.commands.patterns import pattern_fault
 from workflows.policy.network.host_list import entry_fault, registry_fault
 from workflows.policy.plan.claims import claim_fault
@@ -102,6 +107,19 @@ def _checked_registry(registry: Registry) -> Registry:
     return registry
 
 
+def parse_history(value: object) -> object:
+    """Check how much history is wanted: `auto`, `full` or a number of commits.
+
+    Raises:
+        ValueError: it is none of them.
+    """
+    if value in ("auto", "full") or (type(value) is int and 1 <= value <= MOST_COMMITS):
+        return value
+    raise ValueError(
+        f"must be auto, full or a number of commits from 1 to {MOST_COMMITS}, not {brief(value)}"
+    )
+
+
 Duration = Annotated[
     timedelta,
     BeforeValidator(parse_duration),
@@ -116,6 +134,18 @@ Command = Annotated[
             "anyOf": [
                 {"type": "string", "minLength": 1},
                 {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            ]
+        }
+    ),
+]
+History = Annotated[
+    HistoryDepth,
+    BeforeValidator(parse_history),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": ["auto", "full"], "type": "string"},
+                {"type": "integer", "minimum": 1, "maximum": MOST_COMMITS},
             ]
         }
     ),

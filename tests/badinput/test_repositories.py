@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from activities.ports.history_values import HistoryPart
 from activities.ports.user_repository import FastForwardRequest
 from starter.console.exit_codes import ExitCode
 from tests.badinput import odd_repositories as odd
@@ -255,7 +256,7 @@ async def test_what_is_found_out_only_while_packing_is_told_in_words(tmp_path: P
         (tmp_path / "bundle").open("wb") as sink,
         pytest.raises(Exception, match=r"the history of .* is incomplete; `git fsck`"),
     ):
-        await home.user.send(home.path, base, (), sink.fileno())
+        await home.user.send(home.path, HistoryPart(base), sink.fileno())
 
 
 async def test_an_object_that_is_not_what_it_says_is_told_at_the_import(tmp_path: Path):

@@ -64,7 +64,7 @@ LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 VARIABLE = re.compile(r"\b(?:BLUEFLAME|TEMPORAL|ANTHROPIC|OPENAI|GEMINI|GOOGLE)_[A-Z_]*[A-Z]\b")
 OTHERS_OPTIONS = {
     "--address", "--name", "--input", "--type", "--codec-endpoint", "--codec-header",  # temporal
-    "--ff-only", "--global",  # git
+    "--ff-only", "--global", "--depth", "--first-parent", "--tags",  # git
     "--user", "--scope",  # systemd-run
     "--storage",  # prometheus (--storage.tsdb.path)
     "--now", "--system", "--home-dir", "--shell",  # systemctl, useradd

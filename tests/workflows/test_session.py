@@ -9,12 +9,21 @@ from tests.fakes.world import Hold, World, approve, name_of, planned, reject, to
 from tests.theatre import Playing, Theatre, played, request, states
 from tests.waiting import ends
 from workflows.contracts.gate_contracts import RunGates
-from workflows.contracts.host_contracts import FinishTask, ImportBase, ImportedBase, WorkRefused
+from workflows.contracts.host_contracts import (
+    AwaitBase,
+    AwaitedBase,
+    FinishTask,
+    ImportBase,
+    ImportedBase,
+    WorkRefused,
+)
 from workflows.contracts.land_contracts import (
     DeliverBranch,
     DeliveryLacking,
     DeliveryOutcome,
     DeliveryRefused,
+    SendBase,
+    SentBase,
 )
 from workflows.contracts.merging_contracts import MergeCommits, MergeConflict, MergeOutcome
 from workflows.contracts.model_contracts import CallModel
@@ -22,7 +31,7 @@ from workflows.domain.agent.messages import ToolCall, UserMessage
 from workflows.domain.agent.model_values import Role
 from workflows.domain.agent.tool_policy import ToolPolicy
 from workflows.domain.gate import GateReport, GateSpec
-from workflows.domain.ids import Commit, SessionId
+from workflows.domain.ids import Commit, Digest, SessionId
 from workflows.domain.session.notice import NoticeKind
 from workflows.domain.session.session_config import Approvals, WorktreeConfig
 from workflows.domain.session.session_modes import Pacing
@@ -324,6 +333,35 @@ async def test_a_base_that_does_not_fit_the_host_is_sent_whole(theatre: Theatre)
     first, second = world.sent
     assert (first.place, bool(first.known)) == ("here", True)
     assert (second.place, second.known) == (None, ())
+
+
+HOST_ENDS, ENDS = Digest("1" * 64), Digest("2" * 64)
+
+
+class CutCopy(World):
+    """The host has the base with a history that was cut."""
+
+    taken_in: Digest | None = None
+
+    async def await_base(self, request: AwaitBase) -> AwaitedBase:
+        return AwaitedBase(is_there=True, known=(request.commit,), ends=HOST_ENDS)
+
+    async def send(self, request: SendBase) -> SentBase:
+        self.sent.append(request)
+        return SentBase(ends=ENDS)
+
+    async def import_base(self, request: ImportBase) -> ImportedBase:
+        self.taken_in = request.ends
+        return await super().import_base(request)
+
+
+@pytest.mark.slow
+async def test_a_host_with_a_cut_history_is_sent_what_the_session_wants(theatre: Theatre) -> None:
+    world = CutCopy(planned({"id": "a"}))
+    result = await played(theatre, world, worktree=WorktreeConfig(history=7))
+    assert result.outcome == "complete"
+    assert [(each.history, each.ends) for each in world.sent] == [(7, HOST_ENDS)]
+    assert world.taken_in == ENDS
 
 
 class Forgetful(World):

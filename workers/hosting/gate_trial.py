@@ -46,6 +46,8 @@ class TrialRequest(BaseModel, frozen=True, extra="forbid"):
     """The base, if already exported."""
     bundle: Digest | None = None
     """What brings the base; None: it is on the host."""
+    ends: Digest | None = None
+    """As in `SentBase`."""
 
 
 class TriedGate(BaseModel, frozen=True, extra="forbid"):
@@ -104,8 +106,11 @@ async def export(settings: Settings, request: TrialRequest) -> TrialRequest:
         commit=base.commit,
         known=awaited.known,
         place=awaited.place,
+        ends=awaited.ends,
+        history=request.worktree.history,
     )
-    sent = SentBase() if awaited.is_there else await exports.send(send)
+    is_enough = awaited.is_there and awaited.ends is None
+    sent = SentBase() if is_enough else await exports.send(send)
     return TrialRequest(
         session=request.session,
         repository=request.repository,
@@ -114,6 +119,7 @@ async def export(settings: Settings, request: TrialRequest) -> TrialRequest:
         gates=request.gates,
         base=base,
         bundle=sent.bundle,
+        ends=sent.ends,
     )
 
 
@@ -135,6 +141,7 @@ async def attempt(settings: Settings, request: TrialRequest) -> TrialReport:
             excludes=base.excludes,
             rules=base.rules,
             shallow=base.shallow,
+            ends=request.ends,
             commit=base.commit,
             gates=request.gates,
             disk_bytes=0,

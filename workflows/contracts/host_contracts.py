@@ -52,9 +52,11 @@ class AwaitedBase(BaseModel, frozen=True, extra="forbid"):
     """What has to be sent."""
 
     is_there: bool
-    """Nothing has to be sent."""
+    """Nothing has to be sent, unless a session wants more history than `ends` leaves."""
     known: tuple[Commit, ...] = ()
     place: str | None = None
+    """As in `SendBase`."""
+    ends: Digest | None = None
     """As in `SendBase`."""
 
 
@@ -72,6 +74,9 @@ class ImportBase(BaseModel, frozen=True, extra="forbid"):
     rules: Digest | None = None
     """How the person's git converts files beside `.gitattributes` files; None: no other way."""
     shallow: tuple[Commit, ...]
+    """Where the history ends in the person's repository."""
+    ends: Digest | None = None
+    """Where it may end here, as in `SentBase`; None: only as in the person's repository."""
     commit: Commit
     gates: tuple[GateSpec, ...] | None
     """None: detect them."""

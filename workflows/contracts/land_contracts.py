@@ -11,7 +11,11 @@ from workflows.domain.ids import Commit, Digest, SessionId
 from workflows.domain.repository import Base
 from workflows.domain.session.notification import Notification, TargetName
 from workflows.domain.session.scheduled_goal import ScheduledGoal, SessionMaking
-from workflows.domain.session.session_config import CommitsConfig, WorktreeConfig
+from workflows.domain.session.session_config import (
+    CommitsConfig,
+    HistoryDepth,
+    WorktreeConfig,
+)
 
 
 class ExportBase(BaseModel, frozen=True, extra="forbid"):
@@ -36,6 +40,10 @@ class SendBase(BaseModel, frozen=True, extra="forbid"):
     place: str | None = None
     """What names the host's repository on its machine: on the same machine the history goes
     straight there. None: it goes through the store."""
+    ends: Digest | None = None
+    """The commits with which histories end on the host, one a line; None: there are none."""
+    history: HistoryDepth = "full"
+    """How much of the history the session wants."""
 
 
 class SentBase(BaseModel, frozen=True, extra="forbid"):
@@ -43,6 +51,9 @@ class SentBase(BaseModel, frozen=True, extra="forbid"):
 
     bundle: Digest | None = None
     """It is in the store, until it is imported; None: it is in the host's repository."""
+    ends: Digest | None = None
+    """The commits with which the history may end on the host, one a line; None: only those with
+    which it ends in the person's repository."""
 
 
 class DeliverBranch(BaseModel, frozen=True, extra="forbid"):

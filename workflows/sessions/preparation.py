@@ -18,12 +18,17 @@ from workflows.contracts.host_contracts import (
     ImportBase,
     ImportedBase,
 )
-from workflows.contracts.land_contracts import EXPORT_BASE, SEND_BASE, ExportBase, SendBase
+from workflows.contracts.land_contracts import (
+    EXPORT_BASE,
+    SEND_BASE,
+    ExportBase,
+    SendBase,
+    SentBase,
+)
 from workflows.contracts.model_contracts import RESOLVE_MODELS, ResolveModels
 from workflows.domain.agent.agent_values import AgentLimits
 from workflows.domain.agent.model_values import ModelFacts, Role
 from workflows.domain.gate import GateReport
-from workflows.domain.ids import Digest
 from workflows.domain.plan import Plan
 from workflows.domain.repository import Base
 from workflows.domain.session.notice import NoticeKind
@@ -97,16 +102,17 @@ async def _imported(request: SessionRequest, base: Base, queue: str) -> Imported
         AwaitBase(key=base.key, commit=base.commit), "look for the base on the host", queue=queue
     )
     try:
-        bundle = None if awaited.is_there else await _sent(request, base, awaited)
-        return await _import_of(request, base, bundle, queue)
+        is_enough = awaited.is_there and awaited.ends is None
+        sent = SentBase() if is_enough else await _sent(request, base, awaited)
+        return await _import_of(request, base, sent, queue)
     except ActivityError as error:
         if failure_type(error) != FailureType.BASE_LACKING:
             raise
-    bundle = await _sent(request, base, AwaitedBase(is_there=False))
-    return await _import_of(request, base, bundle, queue)
+    sent = await _sent(request, base, AwaitedBase(is_there=False))
+    return await _import_of(request, base, sent, queue)
 
 
-async def _sent(request: SessionRequest, base: Base, awaited: AwaitedBase) -> Digest | None:
+async def _sent(request: SessionRequest, base: Base, awaited: AwaitedBase) -> SentBase:
     send = SendBase(
         session=request.session,
         repository=base.repository,
@@ -114,21 +120,24 @@ async def _sent(request: SessionRequest, base: Base, awaited: AwaitedBase) -> Di
         commit=base.commit,
         known=awaited.known,
         place=awaited.place,
+        ends=awaited.ends,
+        history=request.config.worktree.history,
     )
-    return (await SEND_BASE.ask(send, "send the base to the host")).bundle
+    return await SEND_BASE.ask(send, "send the base to the host")
 
 
 async def _import_of(
-    request: SessionRequest, base: Base, bundle: Digest | None, queue: str
+    request: SessionRequest, base: Base, sent: SentBase, queue: str
 ) -> ImportedBase:
     wanted = ImportBase(
         session=request.session,
         key=base.key,
-        bundle=bundle,
+        bundle=sent.bundle,
         names=base.names,
         excludes=base.excludes,
         rules=base.rules,
         shallow=base.shallow,
+        ends=sent.ends,
         commit=base.commit,
         gates=request.config.gates,
         disk_bytes=estimate_bytes(base.files, base.tree_bytes, request.config.concurrency),

@@ -11,10 +11,12 @@ import re
 import shutil
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 from activities.adapters.git import loose_objects
 from activities.adapters.git.git_command import SETTINGS, Completed, Git, Scope
@@ -45,6 +47,8 @@ OWN_REF = re.compile(
     r"refs/blueflame(?:/[A-Za-z0-9](?:[\w-]|\.(?!\.|lock(?:/|$)|/|$))*)+", re.ASCII
 )
 """A plain name of one of Blue Flame's refs; git itself judges any other."""
+COMPLETE: Final = ("refs/blueflame/*/base", "refs/blueflame/*/merged")
+"""The histories of these were checked, or made here on one that was."""
 LOOSE = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\n")
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]|\.(?!\.|lock$|$)){0,199}")
 """Long enough for a session, a task and their suffixes; NAME_MAX leaves room for endings."""
@@ -257,15 +261,29 @@ class Bare:
             if excludes != (place.read_bytes() if place.exists() else b""):
                 replace(place, excludes)
 
-    async def add_shallow(self, boundary: tuple[Commit, ...]) -> None:
-        """Record where a shallow base ends. An outdated boundary only hides older history."""
-        if not boundary:
-            return
-        async with self.mutex():
-            place = self.layout.bare / "shallow"
-            before = place.read_text().split() if place.exists() else []
-            names = sorted({*before, *boundary})
-            replace(place, "".join(f"{name}\n" for name in names).encode())
+    def ends(self) -> frozenset[Commit]:
+        """Return the commits with which histories end here: their parents may be missing."""
+        try:
+            return frozenset(Commit(name) for name in self._ends.read_text().split())
+        except FileNotFoundError:
+            return frozenset()
+
+    def set_ends(self, ends: AbstractSet[Commit]) -> None:
+        """Say where histories end; only for a caller that holds the mutex."""
+        if ends:
+            replace(self._ends, "".join(f"{name}\n" for name in sorted(ends)).encode())
+        else:
+            self._ends.unlink(missing_ok=True)
+
+    async def complete_commits(self, scope: Scope) -> frozenset[Commit]:
+        """Return all commits of complete histories."""
+        globs = (f"--glob={ref}" for ref in COMPLETE)
+        listed = await self.git.run(scope, "rev-list", *globs)
+        return frozenset(Commit(name) for name in listed.stdout.decode().split())
+
+    @property
+    def _ends(self) -> Path:
+        return self.layout.bare / "shallow"
 
     async def resolve(self, ref: str) -> Commit | None:
         """Return the commit that a ref, or a full name, stands for; None if it does not exist."""
@@ -309,19 +327,23 @@ class Bare:
             RefMovedError: it holds neither `old` nor `new`.
         """
         async with self.mutex() as scope:
-            self._remove_stale_lock(ref)
-            if self._move_loose(ref, new, old):
+            await self.move_ref(scope, ref, new, old)
+
+    async def move_ref(self, scope: Scope, ref: str, new: Commit, old: Commit | None) -> None:
+        """Move a ref as `update_ref` does, within the mutex that gave the scope."""
+        self._remove_stale_lock(ref)
+        if self._move_loose(ref, new, old):
+            return
+        arguments = ("update-ref", "--no-deref", ref, new, old or "0" * len(new))
+        try:
+            await self.git.run(scope, *arguments)
+        except GitCommandError as error:
+            found = await self.resolve(ref)
+            if found == new:
                 return
-            arguments = ("update-ref", "--no-deref", ref, new, old or "0" * len(new))
-            try:
-                await self.git.run(scope, *arguments)
-            except GitCommandError as error:
-                found = await self.resolve(ref)
-                if found == new:
-                    return
-                if found == old:
-                    raise
-                raise RefMovedError(ref, old, found) from error
+            if found == old:
+                raise
+            raise RefMovedError(ref, old, found) from error
 
     def _move_loose(self, ref: str, new: Commit, old: Commit | None) -> bool:
         """Move a ref as git does, by a rename, without a process; False: git must do it.

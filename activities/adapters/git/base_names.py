@@ -40,7 +40,7 @@ async def export(git: Git, scope: Scope, base: Commit) -> bytes:
 
 
 async def take_in(bare: Bare, data: bytes) -> None:
-    """Store bundled names, except those of commits that are missing here."""
+    """Store bundled names, except those of commits that are missing here or were cut off."""
     bundle = git_bundle.parse(data)
     await git_bundle.unpack_objects(bare.git, bare.scope(), bundle)
     wanted = [(name, target) for name, target in bundle.names if _NAME.fullmatch(name)]
@@ -52,7 +52,11 @@ async def take_in(bare: Bare, data: bytes) -> None:
         kind, _, commit = answer.partition(" ")
         if kind == "commit":
             found[name] = _Named(target, None if commit == target else Commit(commit))
-    async with bare.mutex():
+    async with bare.mutex() as scope:
+        if bare.ends():
+            # What lies beyond the end of a history may be there in part, left from a session.
+            kept = await bare.complete_commits(scope)
+            found = {name: to for name, to in found.items() if (to.peeled or to.target) in kept}
         await asyncio.to_thread(_write, bare.layout.bare / "packed-refs", found)
 
 

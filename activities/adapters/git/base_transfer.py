@@ -7,14 +7,16 @@ receiver checks (`history_import`).
 """
 
 import os
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from activities.adapters.git import git_bundle
 from activities.adapters.git.git_bundle import Bundle
-from activities.adapters.git.git_command import SETTINGS, Completed, Git, Scope
+from activities.adapters.git.git_command import SETTINGS, Completed, Git, Scope, ending_at
 from activities.ports.git_errors import BundleError
+from activities.ports.history_values import HistoryPart
 from workflows.domain.ids import Commit
 
 _HEAD_BYTES: Final = 64 << 10
@@ -40,30 +42,29 @@ def identity(bare: Path) -> str | None:
     return f"{boot}:{status.st_dev}:{status.st_ino}"
 
 
-async def write_bundle(
-    git: Git, scope: Scope, tip: Commit, exclude: tuple[Commit, ...], sink: int
-) -> None:
-    """Write a bundle of `tip` with its history to a descriptor.
+async def write_bundle(git: Git, scope: Scope, part: HistoryPart, sink: int) -> None:
+    """Write a bundle of a commit with its history to a descriptor.
 
     Args:
         git: the program.
         scope: the repository.
-        tip: the commit to send.
-        exclude: commits that the receiver has; those that are not here are left out of account.
+        part: what to send.
         sink: an empty file.
 
     Raises:
         GitCommandError: an object is missing.
     """
-    shared = await _shared(git, scope, exclude)
-    os.write(sink, git_bundle.head(tip, shared).encode())
-    await _pack(git, scope, tip, shared, sink)
+    known = await shared(git, scope, part.known)
+    os.write(sink, git_bundle.head(part.commit, known).encode())
+    writing = replace(scope, limit_seconds=git_bundle.LIMIT_SECONDS, sink=sink)
+    with _cut(writing, part) as cut:
+        wanted = _wanted(part, known)
+        options = (*git_bundle.packing(known), *_walking(part))
+        await git.run(cut, "pack-objects", *options, stdin=wanted)
 
 
-async def bring(
-    git: Git, source: Scope, tip: Commit, exclude: tuple[Commit, ...], receiving: Path
-) -> None:
-    """Pack `tip` with its history in one repository, and store the pack elsewhere.
+async def bring(git: Git, source: Scope, part: HistoryPart, receiving: Path) -> None:
+    """Pack a commit with its history in one repository, and store the pack elsewhere.
 
     What is packed already is copied as it is, and checked by its CRC; what is loose is compressed
     quickly and not compared. For this one command the receiver's object folder stands in for the
@@ -72,23 +73,33 @@ async def bring(
     Args:
         git: the program.
         source: the sender.
-        tip: the commit to send.
-        exclude: commits that the receiver has; those that are not here are left out of account.
+        part: what to send.
         receiving: the receiver's object folder, with a folder `pack`.
 
     Raises:
         GitCommandError: an object is missing, or there is no room.
     """
-    shared = await _shared(git, source, exclude)
+    known = await shared(git, source, part.known)
     named = await git.run(source, "rev-parse", "--git-path", "objects")
     lent = source.cwd / os.fsdecode(named.stdout[:-1])
     borrowing = source.having(
         GIT_OBJECT_DIRECTORY=str(receiving), GIT_ALTERNATE_OBJECT_DIRECTORIES=_quoted(lent)
     )
-    scope = replace(borrowing, limit_seconds=git_bundle.LIMIT_SECONDS, settings=_SETTINGS)
     pack = str(receiving / "pack" / "pack")
     options = ("--revs", "-q", "--delta-base-offset", "--window=0", "--compression=1")
-    await git.run(scope, "pack-objects", *options, pack, stdin=_wanted(tip, shared))
+    scope = replace(borrowing, limit_seconds=git_bundle.LIMIT_SECONDS, settings=_SETTINGS)
+    with _cut(scope, part) as cut:
+        wanted = _wanted(part, known)
+        await git.run(cut, "pack-objects", *options, *_walking(part), pack, stdin=wanted)
+
+
+def _walking(part: HistoryPart) -> tuple[str, ...]:
+    """Return the options to find what is shared: git's own choice is for few new commits."""
+    return ("--no-sparse",) if part.more else ()
+
+
+def _cut(scope: Scope, part: HistoryPart) -> AbstractContextManager[Scope]:
+    return nullcontext(scope) if part.cuts is None else ending_at(scope, part.cuts)
 
 
 def _quoted(path: Path) -> str:
@@ -97,21 +108,15 @@ def _quoted(path: Path) -> str:
     return f'"{text}"'
 
 
-async def _shared(git: Git, scope: Scope, names: tuple[Commit, ...]) -> tuple[Commit, ...]:
+async def shared(git: Git, scope: Scope, names: tuple[Commit, ...]) -> tuple[Commit, ...]:
+    """Return the commits that are in this repository too."""
     lacking = set(await git_bundle.lacking(git, scope, names))
     return tuple(name for name in names if name not in lacking)
 
 
-async def _pack(
-    git: Git, scope: Scope, tip: Commit, exclude: tuple[Commit, ...], sink: int
-) -> Completed:
-    scope = replace(scope, limit_seconds=git_bundle.LIMIT_SECONDS, sink=sink)
-    wanted = _wanted(tip, exclude)
-    return await git.run(scope, "pack-objects", *git_bundle.packing(exclude), stdin=wanted)
-
-
-def _wanted(tip: Commit, exclude: tuple[Commit, ...]) -> bytes:
-    return "".join(f"{line}\n" for line in (tip, *(f"^{name}" for name in exclude))).encode()
+def _wanted(part: HistoryPart, known: tuple[Commit, ...]) -> bytes:
+    lines = (part.commit, *part.more, *(f"^{name}" for name in known))
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 async def index(git: Git, scope: Scope, source: int) -> Completed:

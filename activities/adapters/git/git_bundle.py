@@ -165,6 +165,12 @@ async def lacking(git: Git, scope: Scope, names: tuple[Commit, ...]) -> list[Com
     return [name for name, line in found if line != b"commit"]
 
 
+def parents_of(listed: bytes) -> dict[Commit, tuple[Commit, ...]]:
+    """Return commits with their parents, as `rev-list --parents` lists them."""
+    lines = (tuple(map(Commit, line.split())) for line in listed.decode().splitlines())
+    return {line[0]: line[1:] for line in lines}
+
+
 async def require_connected(
     git: Git, scope: Scope, tips: tuple[Commit, ...], known: tuple[Commit, ...]
 ) -> None:

@@ -9,7 +9,8 @@ in the user's repository `user_git.without_programs` switches them off by name.
 import asyncio
 import contextlib
 import os
-from collections.abc import Generator, Mapping, Sequence
+import tempfile
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -118,6 +119,15 @@ def configuration(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
     for index, (key, value) in enumerate(pairs):
         counted |= {f"GIT_CONFIG_KEY_{index}": key, f"GIT_CONFIG_VALUE_{index}": value}
     return counted
+
+
+@contextlib.contextmanager
+def ending_at(scope: Scope, ends: Iterable[str]) -> Generator[Scope]:
+    """Yield a scope in which histories end with these commits, whatever the repository says."""
+    with tempfile.NamedTemporaryFile("w", prefix="blueflame-") as file:
+        file.write("".join(f"{name}\n" for name in sorted(ends)))
+        file.flush()
+        yield scope.having(GIT_SHALLOW_FILE=file.name)
 
 
 class Git:

@@ -36,14 +36,13 @@ from activities.adapters.git.worktrees.collected_names import shown
 from activities.adapters.git.worktrees.collection import Collector
 from activities.adapters.git.worktrees.worktree import Worktrees
 from activities.ports.git_errors import BundleError
+from activities.ports.history_values import HistoryImport, Waiting
 from activities.ports.host_repository import (
     Checkpoint,
     CheckpointRequest,
     Collected,
     Finding,
-    HistoryImport,
     RecordedTurns,
-    Waiting,
     WorktreePlace,
 )
 from activities.ports.merge_values import (
@@ -92,15 +91,20 @@ class GitHostRepository:
         """Say what is lacking for a base."""
         await self._bare.ensure(commit)
         place = base_transfer.identity(self._bare.layout.bare)
+        ends = tuple(sorted(self._bare.ends()))
         if await history_import.is_complete(self._bare, commit):
-            return Waiting(is_there=True, place=place)
+            return Waiting(is_there=True, known=(commit,), place=place, ends=ends)
         known = await history_import.known(self._bare)
-        return Waiting(is_there=False, known=known, place=place)
+        return Waiting(is_there=False, known=known, place=place, ends=ends)
 
     async def import_base(self, asked: HistoryImport) -> None:
         """Take a base in and name it."""
         await self._bare.ensure(asked.commit)
         await history_import.import_history(self._bare, asked, self._fail_point)
+
+    async def kept_commits(self, commit: Commit, own: tuple[Commit, ...]) -> int | None:
+        """Return how many commits of a cut history are here."""
+        return await history_import.kept_commits(self._bare, commit, own)
 
     async def import_names(self, names: bytes) -> None:
         """Import tags and remote-tracking names."""

@@ -8,7 +8,7 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.adapters.blob_store import MemoryStore
+from activities.adapters.blob_store import LocalStore, MemoryStore
 from activities.adapters.git.base_transfer import identity
 from activities.adapters.git.repository_locks import exclusive
 from activities.adapters.sandbox.bubblewrap import BubblewrapSandbox
@@ -17,10 +17,11 @@ from activities.base_import import ExportActivities, ImportActivities, OwnPlace
 from activities.ports.blob_store_port import BlobMissingError
 from activities.repository.host_data import Host
 from tests.unit.activities.adapters.git.home import SESSION, Home
-from workflows.contracts.host_contracts import AwaitBase, ImportBase
-from workflows.contracts.land_contracts import ExportBase, SendBase
+from workflows.contracts.host_contracts import AwaitBase, ImportBase, ImportedBase
+from workflows.contracts.land_contracts import ExportBase, SendBase, SentBase
+from workflows.domain.ids import SessionId
 from workflows.domain.repository import Base
-from workflows.domain.session.session_config import WorktreeConfig
+from workflows.domain.session.session_config import HistoryDepth, WorktreeConfig
 from workflows.errors import FailureType
 
 
@@ -122,3 +123,59 @@ async def test_a_base_goes_through_the_store_only_between_machines(home: Home, i
         with pytest.raises(ApplicationError, match="send the base again") as raised:
             await run(imports.import_base, request)
         assert raised.value.type == FailureType.BASE_LACKING
+
+
+@pytest.mark.parametrize("is_shared", [True, False])
+async def test_a_cut_history_is_told_of_and_completed_for_a_session_that_wants_all(
+    home: Home, is_shared: bool
+):
+    for text in ("y\n", "z\n"):
+        home.commit({"a.txt": text})
+    told = list[tuple[str, ...]]()
+    for number, depth in enumerate((2, 2, "full", 1)):
+        imported, sent = await begun(home, SessionId(f"s{number}"), depth, is_shared=is_shared)
+        told.append(imported.warnings)
+        assert ("the history is cut" in imported.brief) == bool(imported.warnings)
+        assert (sent is None) == (number == 3)
+    cut = "the history is cut: worktrees hold its newest 2 commits"
+    remedy = "for all of them set `worktree.history: full`"
+    assert told == [(f"{cut}; {remedy}",), (f"{cut}; {remedy}",), (), ()]
+    home.of_host("fsck", "--strict")
+
+
+async def begun(
+    home: Home, session: SessionId, depth: HistoryDepth, *, is_shared: bool
+) -> tuple[ImportedBase, SentBase | None]:
+    """Do what a session does until its base is on the host."""
+    kept = LocalSnapshots(home.top / "host", exclusive, 1 << 30)
+    store = LocalStore(home.top / "store")
+    (home.top / "store").mkdir(exist_ok=True)
+    host = Host("h", "host/h", store, BubblewrapSandbox(), lambda _: home.host, kept)
+    exports = ExportActivities(home.user, store, own(home) if is_shared else lambda _: None)
+    imports = ImportActivities(host)
+    run = ActivityEnvironment().run
+    awaited = await run(imports.await_base, AwaitBase(key="k" * 32, commit=home.base))
+    sent = None
+    if not awaited.is_there or awaited.ends is not None:
+        send = SendBase(
+            session=session,
+            repository=str(home.path),
+            key="k" * 32,
+            commit=home.base,
+            known=awaited.known,
+            place=awaited.place,
+            ends=awaited.ends,
+            history=depth,
+        )
+        sent = await run(exports.send, send)
+    request = ImportBase(
+        session=session,
+        key="k" * 32,
+        bundle=sent.bundle if sent else None,
+        shallow=(),
+        ends=sent.ends if sent else None,
+        commit=home.base,
+        gates=None,
+        disk_bytes=0,
+    )
+    return await run(imports.import_base, request), sent

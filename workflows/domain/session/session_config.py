@@ -64,6 +64,12 @@ SETUP_TIMEOUT: Final = timedelta(minutes=10)
 """The time limit of each set-up command, unless configured."""
 
 
+MOST_COMMITS: Final = 1_000_000
+HistoryDepth = Literal["auto", "full"] | Annotated[int, Field(ge=1, le=MOST_COMMITS)]
+"""How much of the base's history a worktree shows: all of it, so many commits deep, or all unless
+it is large."""
+
+
 class WorktreeConfig(BaseModel, frozen=True, extra="forbid"):
     """What a worktree needs besides the files in git."""
 
@@ -78,6 +84,7 @@ class WorktreeConfig(BaseModel, frozen=True, extra="forbid"):
     secrets are refused."""
     allow_secret: tuple[str, ...] = ()
     """Files of `copied` that may be copied although they look secret."""
+    history: HistoryDepth = "auto"
 
 
 Trailer = Literal["session", "task", "attempt", "co_author"]

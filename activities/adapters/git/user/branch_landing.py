@@ -16,6 +16,7 @@ from activities.adapters.git.user import commit_rewriting, pack_hand_over, repos
 from activities.adapters.git.user.branch_push import push
 from activities.adapters.git.user.fast_forward import Person, fast_forward, signing_scope
 from activities.adapters.git.user.file_settings import file_settings, read_excludes, read_rules
+from activities.adapters.git.user.history_depth import LARGE, LargeHistory, own_ends, part_of
 from activities.adapters.git.user.ignored_files import list_ignored
 from activities.adapters.git.user.user_checkouts import holding
 from activities.adapters.git.user.user_git import Found, as_owner, find, resolve, without_programs
@@ -25,6 +26,7 @@ from activities.ports.git_errors import (
     PartialCloneError,
     RepositoryUnreadableError,
 )
+from activities.ports.history_values import HistoryPart, HistoryWish
 from activities.ports.user_repository import (
     AttributeRules,
     BaseNames,
@@ -45,10 +47,11 @@ from workflows.domain.ids import Commit, SessionId
 class GitUserRepository:
     """The user's side; see the port for what each operation promises."""
 
-    def __init__(self, git: Git, person: Person) -> None:
-        """Take the program and what is known of the person."""
+    def __init__(self, git: Git, person: Person, large: LargeHistory = LARGE) -> None:
+        """Take the program, what is known of the person, and when a history is too large."""
         self._git = git
         self._person = person
+        self._large = large
 
     async def inspect(
         self, path: Path, base: str | None, session: SessionId | None = None
@@ -78,29 +81,28 @@ class GitUserRepository:
         found = await find(path)
         with _explained(found, commit):
             known = await base_names.export(self._git, found.scope(), commit)
-        boundary = found.common_dir / "shallow"
-        names = boundary.read_text().split() if boundary.exists() else []
-        return BaseNames(names=known, shallow=tuple(Commit(name) for name in names))
+        return BaseNames(names=known, shallow=tuple(sorted(own_ends(found))))
 
-    async def send(self, path: Path, commit: Commit, known: tuple[Commit, ...], sink: int) -> None:
-        """Write a bundle of `commit` with its history."""
+    async def part(self, path: Path, wish: HistoryWish) -> HistoryPart:
+        """Decide which part of a history to send."""
         found = await find(path)
-        with _explained(found, commit):
-            await base_transfer.write_bundle(self._git, found.scope(), commit, known, sink)
+        with _explained(found, wish.commit):
+            return await part_of(self._git, found, wish, self._large)
+
+    async def send(self, path: Path, part: HistoryPart, sink: int) -> None:
+        """Write a bundle of a commit with its history."""
+        found = await find(path)
+        with _explained(found, part.commit):
+            await base_transfer.write_bundle(self._git, found.scope(), part, sink)
 
     async def bring(
-        self,
-        path: Path,
-        commit: Commit,
-        known: tuple[Commit, ...],
-        bare: Path,
-        handing: HandOver | None = None,
+        self, path: Path, part: HistoryPart, bare: Path, handing: HandOver | None = None
     ) -> None:
-        """Store the objects of `commit` with its history on this machine's host."""
+        """Store the objects of a commit with its history on this machine's host."""
         found = await find(path)
         async with pack_hand_over.receiving(bare, handing) as objects:
-            with _explained(found, commit, objects):
-                await base_transfer.bring(self._git, found.scope(), commit, known, objects)
+            with _explained(found, part.commit, objects):
+                await base_transfer.bring(self._git, found.scope(), part, objects)
 
     async def land(self, request: LandRequest) -> LandOutcome:
         """Store commits and move one ref."""

@@ -88,6 +88,14 @@ def test_no_gates_is_another_thing_than_detected_ones(tmp_path: Path):
     assert load_configuration(Sources(), KEYS).session.gates is None
 
 
+@pytest.mark.parametrize("depth", ["auto", "full", 1, 1_000_000])
+def test_a_history_may_be_kept_whole_or_so_many_commits_deep(tmp_path: Path, depth: str | int):
+    written(tmp_path / "blueflame.yaml", f"worktree: {{history: {depth}}}")
+    session = load_configuration(Sources(repository=tmp_path), KEYS).session
+    assert session.worktree.history == depth
+    assert SessionConfig.model_validate_json(session.model_dump_json()) == session
+
+
 def test_a_named_file_takes_the_place_of_the_repositorys(tmp_path: Path):
     written(tmp_path / "blueflame.yaml", "this is not even read")
     named = written(tmp_path / "night.yaml", "sandbox: none\non_cap: stop")

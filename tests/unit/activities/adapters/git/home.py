@@ -11,10 +11,12 @@ from activities.adapters.git.git_command import Completed, Git, Scope
 from activities.adapters.git.host_git import GitHostRepository
 from activities.adapters.git.user.branch_landing import GitUserRepository
 from activities.adapters.git.user.fast_forward import Person
-from activities.ports.host_repository import CheckpointRequest, Collected, HistoryImport
+from activities.ports.history_values import HistoryImport, HistoryPart, HistoryWish, Waiting
+from activities.ports.host_repository import CheckpointRequest, Collected
 from activities.ports.merge_values import TaskCommit
 from activities.ports.user_repository import LandOutcome, LandRequest
 from workflows.domain.ids import Commit, SessionId, TaskId
+from workflows.domain.session.session_config import HistoryDepth
 
 WHEN = datetime(2026, 11, 28, 12, 0, 0, tzinfo=UTC)
 SESSION = SessionId("s1")
@@ -95,16 +97,45 @@ class Home:
         self.base = Commit(self.run("rev-parse", "HEAD"))
         return self.base
 
-    async def import_base(self, session: SessionId = SESSION) -> None:
-        """Bring the base to the host through a file, as far as the host lacks it."""
-        waiting = await self.host.await_base(self.base)
+    async def import_base(
+        self, session: SessionId = SESSION, depth: HistoryDepth = "full", *, directly: bool = False
+    ) -> HistoryPart:
+        """Bring the base to the host as far as the host lacks it; return what was to be sent."""
+        return await self.import_after(
+            await self.host.await_base(self.base), session, depth, directly
+        )
+
+    async def import_after(
+        self, waiting: Waiting, session: SessionId, depth: HistoryDepth, directly: bool
+    ) -> HistoryPart:
+        """Bring the base to the host, which has said what it lacks.
+
+        Args:
+            waiting: the host's words.
+            session: the session's id.
+            depth: as `worktree.history`.
+            directly: into the host's repository; if not, through a file.
+        """
         shallow = (await self.user.names(self.path, self.base)).shallow
         asked = HistoryImport(self.base, session, shallow)
-        if waiting.is_there:
-            return await self.host.import_base(asked)
+        part = HistoryPart(self.base, is_empty=True)
+        if not waiting.is_there or waiting.ends:
+            wish = HistoryWish(self.base, depth, waiting.known, waiting.ends)
+            part = await self.user.part(self.path, wish)
+            asked = replace(asked, ends=shallow if part.ends is None else part.ends)
         with tempfile.TemporaryFile() as file:
-            await self.user.send(self.path, self.base, waiting.known, file.fileno())
-            return await self.host.import_base(replace(asked, bundle=file.fileno()))
+            if directly and not part.is_empty:
+                await self.user.bring(self.path, part, self.bare)
+            elif not part.is_empty:
+                await self.user.send(self.path, part, file.fileno())
+                asked = replace(asked, bundle=file.fileno())
+            await self.host.import_base(asked)
+        return part
+
+    @property
+    def bare(self) -> Path:
+        """The host's repository."""
+        return self.top / "host" / "repositories" / f"{'k' * 32}.git"
 
     async def start(self, name: str = "t1") -> Path:
         """Bring the base to the host and make a worktree."""
@@ -151,8 +182,7 @@ class Home:
 
     def of_host(self, *arguments: str) -> str:
         """Run plain git in the host's repository."""
-        bare = self.top / "host" / "repositories" / f"{'k' * 32}.git"
-        return plain_git(bare, *arguments)
+        return plain_git(self.bare, *arguments)
 
     def tree(self, commit: str) -> dict[str, str]:
         """Return `path -> mode` of a commit in the host's repository."""

@@ -16,7 +16,7 @@ from activities.adapters.git.git_command import Completed, Git, Scope
 from activities.adapters.git.host_git import GitHostRepository
 from activities.adapters.git.repository_cleanup import Cleanup
 from activities.adapters.git.user.branch_landing import GitUserRepository
-from activities.ports.host_repository import HistoryImport
+from activities.ports.history_values import HistoryImport, HistoryPart
 from activities.ports.merge_values import MergePart, TaskCommit
 from activities.ports.user_repository import FastForwardRequest, HandOver, LandRequest
 from tests.unit.activities.adapters.git.home import (
@@ -94,7 +94,7 @@ async def imported(home: Home, host: GitHostRepository, user: GitUserRepository)
     waiting = await host.await_base(home.base)
     if not waiting.is_there:
         bare = home.top / "host/repositories" / f"{'k' * 32}.git"
-        await user.bring(home.path, home.base, waiting.known, bare)
+        await user.bring(home.path, HistoryPart(home.base, waiting.known), bare)
     await host.import_base(HistoryImport(home.base, SESSION))
 
 
@@ -139,12 +139,12 @@ async def test_a_kill_during_a_hand_over_is_made_good_by_the_next(tmp_path: Path
     for lives in (1, 2, 3):
         user = GitUserRepository(Mortal(lives, is_after=True), home.person)
         with pytest.raises(Killed):
-            await user.bring(home.path, home.base, waiting.known, bare, handing)
+            await user.bring(home.path, HistoryPart(home.base, waiting.known), bare, handing)
         assert list((bare / "objects/pack").iterdir()) == []
-    await home.user.bring(home.path, home.base, waiting.known, bare, handing)
+    await home.user.bring(home.path, HistoryPart(home.base, waiting.known), bare, handing)
     (index,) = (bare / "objects/pack").glob("*.idx")
     index.unlink()  # as if killed between the pack and its index
-    await home.user.bring(home.path, home.base, waiting.known, bare, handing)
+    await home.user.bring(home.path, HistoryPart(home.base, waiting.known), bare, handing)
     await home.host.import_base(HistoryImport(home.base, SESSION))
     home.of_host("fsck", "--strict")
 

@@ -13,7 +13,7 @@ from activities.adapters.git.git_bundle import parse
 from activities.adapters.git.host_git import GitHostRepository, Seams
 from activities.adapters.git.user import pack_hand_over
 from activities.ports.git_errors import GitCommandError, PartialCloneError, PrerequisiteMissingError
-from activities.ports.host_repository import HistoryImport
+from activities.ports.history_values import HistoryImport, HistoryPart
 from activities.ports.user_repository import HandOver
 from tests.unit.activities.adapters.git.home import SESSION, Home, ToldGit, fingerprint, plain_git
 from workflows.domain.ids import Commit, SessionId
@@ -36,7 +36,7 @@ def bare_of(home: Home) -> Path:
 async def bring(home: Home, session: SessionId = LATER) -> None:
     """Bring the base straight from the person's repository into the host's."""
     known = (await home.host.await_base(home.base)).known
-    await home.user.bring(home.path, home.base, known, bare_of(home))
+    await home.user.bring(home.path, HistoryPart(home.base, known), bare_of(home))
     await home.host.import_base(HistoryImport(home.base, session))
 
 
@@ -51,7 +51,7 @@ async def test_only_what_is_missing_is_sent(home: Home):
     waiting = await home.host.await_base(home.base)
     assert (waiting.is_there, waiting.known) == (False, (first,))
     with tempfile.TemporaryFile() as file:
-        await home.user.send(home.path, home.base, waiting.known, file.fileno())
+        await home.user.send(home.path, HistoryPart(home.base, waiting.known), file.fileno())
         file.seek(0)
         bundle = parse(file.read())
     assert bundle.needs == (first,)
@@ -137,7 +137,7 @@ async def test_a_host_that_cannot_store_is_not_blamed_on_the_history(home: Home)
     packs.rmdir()
     packs.touch()
     with pytest.raises(GitCommandError, match="pack"):
-        await home.user.bring(home.path, home.base, known, bare_of(home))
+        await home.user.bring(home.path, HistoryPart(home.base, known), bare_of(home))
 
 
 def handing(home: Home) -> HandOver:
@@ -150,7 +150,7 @@ async def test_a_repository_of_another_user_is_handed_whole_packs(home: Home):
     half.parent.mkdir(parents=True)
     half.touch()  # of a process that was killed
     assert pack_hand_over.is_possible(handing(home), bare_of(home))
-    await home.user.bring(home.path, home.base, known, bare_of(home), handing(home))
+    await home.user.bring(home.path, HistoryPart(home.base, known), bare_of(home), handing(home))
     await home.host.import_base(HistoryImport(home.base, LATER))
     home.of_host("fsck", "--strict")
     assert not (bare_of(home) / "objects/pack/half").exists()
@@ -166,7 +166,7 @@ async def test_no_link_leads_a_hand_over_elsewhere(home: Home):
         link.symlink_to(target)
         assert not pack_hand_over.is_possible(handing(home), bare_of(home))
         with pytest.raises(NotADirectoryError):
-            await home.user.bring(home.path, home.base, (), bare_of(home), handing(home))
+            await home.user.bring(home.path, HistoryPart(home.base), bare_of(home), handing(home))
         assert list((elsewhere / "pack").iterdir()) == []
 
 
@@ -180,11 +180,11 @@ async def test_a_host_that_lost_what_it_had_is_sent_the_whole(home: Home, is_dir
     asked = HistoryImport(home.base, LATER)
     with tempfile.TemporaryFile() as file:
         if is_direct:
-            await home.user.bring(home.path, home.base, (), bare_of(home))
+            await home.user.bring(home.path, HistoryPart(home.base), bare_of(home))
             for place in packs(home):
                 place.unlink()
         else:
-            await home.user.send(home.path, home.base, known, file.fileno())
+            await home.user.send(home.path, HistoryPart(home.base, known), file.fileno())
             asked = HistoryImport(home.base, LATER, bundle=file.fileno())
         with pytest.raises(PrerequisiteMissingError):
             await home.host.import_base(asked)
@@ -198,7 +198,7 @@ async def test_what_arrived_incomplete_never_becomes_a_base(home: Home):
     first = home.base
     home.commit({"a.txt": "two\n"})
     await home.host.await_base(home.base)
-    await home.user.bring(home.path, home.base, (first,), bare_of(home))
+    await home.user.bring(home.path, HistoryPart(home.base, (first,)), bare_of(home))
     with pytest.raises(PrerequisiteMissingError):
         await home.host.import_base(HistoryImport(home.base, LATER))
     assert await home.host.tip(f"refs/blueflame/{LATER}/base") is None
@@ -219,7 +219,7 @@ async def test_a_kill_between_name_and_check_leaves_the_check_to_be_done(home: H
 
     host = GitHostRepository(home.git, home.top / "host", "k" * 32, Seams(fail_point=die))
     await host.await_base(home.base)
-    await home.user.bring(home.path, home.base, (), bare_of(home))
+    await home.user.bring(home.path, HistoryPart(home.base), bare_of(home))
     with pytest.raises(KilledError):
         await host.import_base(HistoryImport(home.base, LATER))
     assert await home.host.tip(ARRIVED) == home.base
@@ -234,14 +234,14 @@ async def test_a_history_with_a_missing_object_leaves_nothing_on_the_host(home: 
     (home.path / ".git/objects" / blob[:2] / blob[2:]).unlink()
     await home.host.await_base(home.base)
     with pytest.raises(PartialCloneError, match="incomplete"):
-        await home.user.bring(home.path, home.base, (), bare_of(home))
+        await home.user.bring(home.path, HistoryPart(home.base), bare_of(home))
     assert packs(home) == set()
     assert list((bare_of(home) / "objects/pack").glob("*.idx")) == []
 
 
 async def test_commits_that_the_sender_lacks_are_left_out_of_account(home: Home):
     await home.host.await_base(home.base)
-    await home.user.bring(home.path, home.base, (Commit("1" * 40),), bare_of(home))
+    await home.user.bring(home.path, HistoryPart(home.base, (Commit("1" * 40),)), bare_of(home))
     await home.host.import_base(HistoryImport(home.base, LATER))
     assert (await home.host.await_base(home.base)).is_there
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from activities.ports.git_errors import BundleError, PrerequisiteMissingError
-from activities.ports.host_repository import HistoryImport
+from activities.ports.history_values import HistoryImport, HistoryPart
 from activities.ports.user_repository import (
     FastForwardRequest,
     Landed,
@@ -179,7 +179,7 @@ async def test_a_base_has_to_be_what_the_bundle_brings(home: Home):
     home.make({"a.txt": "one\n"})
     other = Commit("1" * 40)
     with tempfile.TemporaryFile() as file:
-        await home.user.send(home.path, home.base, (), file.fileno())
+        await home.user.send(home.path, HistoryPart(home.base), file.fileno())
         with pytest.raises(BundleError, match="not base"):
             await home.host.import_base(HistoryImport(other, SESSION, bundle=file.fileno()))
     with tempfile.TemporaryFile() as file, pytest.raises(BundleError, match="not a git bundle"):

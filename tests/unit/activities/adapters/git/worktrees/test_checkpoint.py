@@ -6,6 +6,7 @@ from activities.adapters.git.bare_repository import Bare, Layout
 from activities.adapters.git.host_git import GitHostRepository
 from activities.adapters.git.repository_cleanup import Cleanup
 from activities.ports.git_errors import BundleError, GitCommandError, RefMovedError
+from activities.ports.history_values import HistoryPart
 from activities.ports.host_repository import Checkpoint
 from tests.unit.activities.adapters.git.home import SESSION, Home, ToldGit, plain_git, write
 from workflows.domain.ids import Commit, TaskId, Tree
@@ -113,7 +114,7 @@ async def test_a_sha256_repository_works_too(home: Home):
 async def test_git_takes_our_bundles(home: Home):
     home.make({"a.txt": "one\n"})
     with (home.top / "base.bundle").open("w+b") as file:
-        await home.user.send(home.path, home.base, (), file.fileno())
+        await home.user.send(home.path, HistoryPart(home.base), file.fileno())
     plain_git(home.top, "clone", "-q", "--bare", "base.bundle", "clone.git")
     assert home.base in plain_git(home.top, "bundle", "list-heads", "base.bundle")
 
