@@ -162,7 +162,7 @@ async def queue(theatre: Theatre) -> AsyncGenerator[Queue]:
     yield made
     with suppress(RPCError):  # a test may have ended it
         await made.handle.terminate("the test is over")
-    for each in made.started.values():
+    for each in list(made.started.values()):  # a session may still be made; it never starts
         session = theatre.client.get_workflow_handle(each.workflow_id)
         with suppress(RPCError):  # it has ended, or was never started
             await session.signal("stop", {})
