@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from activities.adapters.git.host_git import GitHostRepository, Seams
 from activities.adapters.git.repository_cleanup import Cleanup
 from activities.adapters.git.user.branch_landing import GitUserRepository
 from activities.adapters.git.user.history_depth import LargeHistory
@@ -268,6 +269,40 @@ async def test_two_sessions_that_begin_at_once_both_get_what_they_want(
     for session, wish in zip((SESSION, LATER), wishes, strict=True):
         await home.import_after(waiting, session, wish, directly=True)
     assert on_host(home) == max((graph.kept(wish) for wish in wishes), key=len)
+    check(home)
+
+
+async def test_another_import_may_cut_a_history_while_it_is_checked(home: Home):
+    graph = Graph(home)
+    graph.add(*line(6))
+    seen = list[str]()
+
+    def meddle(name: str) -> None:
+        # As an import of a lesser part does, until the whole has become a base.
+        if not seen:
+            (home.bare / "shallow").write_text(f"{graph.names[3]}\n")
+        seen.append(name)
+
+    home.host = GitHostRepository(home.git, home.top / "host", KEY, Seams(fail_point=meddle))
+    await home.import_base()
+    assert seen == ["after-arrival", "after-arrival"]
+    assert on_host(home) == graph.kept("full")
+    check(home)
+
+
+async def test_what_a_deeper_history_adds_is_held_until_it_is_checked(home: Home):
+    """A clean-up between arrival and check would remove what only the old end leads to."""
+    graph = Graph(home)
+    graph.add(*line(6))
+    await home.import_base(depth=2)
+
+    def clean(_: str) -> None:
+        home.of_host("repack", "-q", "-a", "-d")
+        home.of_host("prune", "--expire=now")
+
+    home.host = GitHostRepository(home.git, home.top / "host", KEY, Seams(fail_point=clean))
+    await home.import_base(LATER)
+    assert on_host(home) == graph.kept("full")
     check(home)
 
 

@@ -12,6 +12,8 @@ import pytest
 from activities.adapters.git.git_bundle import parse
 from activities.adapters.git.host_git import GitHostRepository, Seams
 from activities.adapters.git.user import pack_hand_over
+from activities.adapters.git.user.branch_landing import GitUserRepository
+from activities.adapters.git.user.history_depth import LargeHistory
 from activities.ports.git_errors import GitCommandError, PartialCloneError, PrerequisiteMissingError
 from activities.ports.history_values import HistoryImport, HistoryPart
 from activities.ports.user_repository import HandOver
@@ -77,6 +79,8 @@ async def test_the_merged_work_of_a_session_counts_as_known(home: Home):
 
 
 async def test_nothing_of_the_persons_repository_is_executed_or_written(home: Home):
+    home.commit({"a.txt": "two\n"})
+    home.run("tag", "v1", "HEAD~1")
     trap, mark = home.top / "trap", home.top / "executed"
     trap.write_text(f"#!/bin/sh\ntouch {mark}\ncat\n")
     trap.chmod(0o755)
@@ -91,7 +95,9 @@ async def test_nothing_of_the_persons_repository_is_executed_or_written(home: Ho
     home.run("config", "remote.origin.url", f"ext::{trap}")
     home.run("config", "remote.origin.promisor", "true")
     (home.path / ".git/info/attributes").write_text("* filter=trap diff=trap\n")
+    home.user = GitUserRepository(home.git, home.person, LargeHistory(0, 1))
     before = fingerprint(home.path)
+    await home.import_base(depth="auto", directly=True)
     await bring(home)
     assert fingerprint(home.path) == before
     assert not mark.exists()
