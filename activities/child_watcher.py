@@ -16,7 +16,8 @@ def watch_by_pidfd() -> None:
     """
     if sys.version_info < (3, 12) and _has_pidfd():
         # Each new loop of the main thread attaches itself to its policy's watcher.
-        asyncio.set_child_watcher(asyncio.PidfdChildWatcher())
+        watcher = asyncio.PidfdChildWatcher()
+        asyncio.set_child_watcher(watcher)  # pyright: ignore[reportDeprecated] -- on 3.11 alone
 
 
 def _has_pidfd() -> bool:
