@@ -145,6 +145,8 @@ async def _play(client: Client, repository: Path) -> tuple[SessionView, SessionR
         gates=(GATE,),
         attempts=1,
         on_cap="stop",
+        # Obeyed orders fail so often that agents would have to wait.
+        auto_pause_percent=0,
     )
     request = SessionRequest(session=SESSION, goal=GOAL, repository=str(repository), config=config)
     handle = await client.start_workflow(

@@ -102,7 +102,7 @@ class AgentChanges(TypedDict, total=False):
     is_paused: bool
     holds: tuple[Hold, ...]
     resumed: tuple[str, ...]
-    resumed_at: datetime
+    resumed_at: datetime | None
     stop_reason: str | None
 
 
