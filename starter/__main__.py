@@ -9,10 +9,6 @@ import gc
 import os
 import sys
 from pathlib import Path
-from typing import Final
-
-_OBJECTS_UNTIL_COLLECTION: Final = 100_000
-"""What imports make stays, so looking for garbage among it costs a tenth of a short command."""
 
 
 def main() -> None:
@@ -23,7 +19,8 @@ def main() -> None:
     """
     _open_streams()
     _become_safe()
-    gc.set_threshold(_OBJECTS_UNTIL_COLLECTION)
+    # What imports make stays: looking for garbage among it would cost a tenth of a short command.
+    gc.disable()  # until `starter.console.terminal` sees that the command takes longer
     try:
         from activities.child_watcher import watch_by_pidfd
         from starter.cli import app

@@ -6,12 +6,13 @@ control characters in it have any effect.
 
 import asyncio
 import functools
+import gc
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Callable, Coroutine, Iterable
-from typing import TYPE_CHECKING, NoReturn, ParamSpec
+from typing import TYPE_CHECKING, Final, NoReturn, ParamSpec
 
 from starter.console.command_errors import CommandError, explained
 from starter.console.exit_codes import ExitCode
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 
 P = ParamSpec("P")
+
+_SHORT_SECONDS: Final = 5.0
 
 
 def shown(text: str) -> str:
@@ -161,6 +164,7 @@ async def _until_told(command: Coroutine[None, None, ExitCode]) -> ExitCode:
     task = asyncio.current_task()
     assert task is not None
     loop = asyncio.get_running_loop()
+    loop.call_later(_SHORT_SECONDS, gc.enable)  # a short command ends before it has much garbage
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, task.cancel)
     try:

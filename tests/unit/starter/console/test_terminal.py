@@ -1,6 +1,7 @@
 """`starter.console.terminal`: foreign text, endings of commands, and what is lazy."""
 
 import asyncio
+import gc
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from starter.console import terminal
 from starter.console.command_errors import CommandError
 from starter.console.exit_codes import ExitCode
 from starter.console.terminal import execute, one_line, shown
@@ -34,6 +36,27 @@ def test_one_line_is_one_line_of_that_width(text: str, width: int) -> None:
 
 def test_plain_text_is_untouched() -> None:
     assert shown("Gr\u00fc\u00dfe \u2713 \U0001f600") == "Gr\u00fc\u00dfe \u2713 \U0001f600"
+
+
+def test_a_command_that_takes_longer_collects_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "_SHORT_SECONDS", 0)
+    seen: list[bool] = []
+
+    async def command() -> ExitCode:
+        seen.append(gc.isenabled())
+        asyncio.get_running_loop().call_later(0, done.set)
+        await done.wait()
+        seen.append(gc.isenabled())
+        return ExitCode.COMPLETE
+
+    done = asyncio.Event()
+    gc.disable()
+    try:
+        with pytest.raises(SystemExit):
+            execute(command())
+    finally:
+        gc.enable()
+    assert seen == [False, True]
 
 
 @pytest.mark.parametrize("code", list(ExitCode))
