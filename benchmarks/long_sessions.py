@@ -205,7 +205,7 @@ async def _first_call(client: Client, session: str) -> float:
 
 
 async def many_at_once(sessions: int, turns: int) -> dict[str, float]:
-    """Measure sessions of one task, all at the same time, and as many bare turns beside nothing.
+    """Measure sessions of one task, all at the same time, and then as many bare turns.
 
     A bare turn is two empty activities of a workflow, with nothing before, between or after: what
     Temporal itself costs on the machine.

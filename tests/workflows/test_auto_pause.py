@@ -135,7 +135,7 @@ class Late(Failing):
         return [call.turn for call in self.calls if call.agent == "dev.a.1"]
 
 
-async def test_errors_from_before_a_resume_hold_nobody_again(theatre: Theatre) -> None:
+async def test_errors_from_before_a_resume_do_not_hold_agents_again(theatre: Theatre) -> None:
     world = Late()
     async with theatre.session(world) as session:
         await ends(world.has_begun.wait(), "the developer's first call")

@@ -310,7 +310,7 @@ class Bare:
     def is_absent(self, ref: str) -> bool:
         """Say whether one of Blue Flame's refs does not exist, without a process; False: ask git.
 
-        They are never packed (`base_names`), and whoever packs a ref deletes its file last.
+        They are never packed (`base_names`), and git deletes the file of a packed ref last.
         """
         if not OWN_REF.fullmatch(ref) or os.path.lexists(self.layout.bare / ref):
             return False

@@ -325,13 +325,19 @@ async def test_a_shallow_clone_can_be_cut_further_and_be_completed(home: Home):
     check(home)
 
 
-async def test_work_on_a_cut_history_lands_on_the_whole(home: Home):
+async def work_on_a_cut_history(home: Home) -> tuple[Graph, Commit]:
+    """Return a history of six commits of which the host has two, and a task's commit on it."""
     graph = Graph(home)
     graph.add(*line(6))
     await home.import_base(depth=2)
     place = (await home.host.create_worktree("t1", home.base)).path
     (place / "new").write_text("new\n")
     commit = await home.commit_work()
+    return graph, commit
+
+
+async def test_work_on_a_cut_history_lands_on_the_whole(home: Home):
+    _, commit = await work_on_a_cut_history(home)
     assert isinstance(await home.land(commit), Landed)
     assert len(home.run("rev-list", BRANCH).split()) == 7
     assert not (home.path / ".git/shallow").exists()
@@ -339,12 +345,7 @@ async def test_work_on_a_cut_history_lands_on_the_whole(home: Home):
 
 
 async def test_work_lands_where_the_base_was_rewritten_and_lost(home: Home):
-    graph = Graph(home)
-    graph.add(*line(6))
-    await home.import_base(depth=2)
-    place = (await home.host.create_worktree("t1", home.base)).path
-    (place / "new").write_text("new\n")
-    commit = await home.commit_work()
+    graph, commit = await work_on_a_cut_history(home)
     await home.host.advance(RESULT, commit, None)
     for name in ("main", "n5"):
         home.run("update-ref", f"refs/heads/{name}", graph.names[3])
